@@ -1,0 +1,2 @@
+//! The tollgate binary.
+fn main() {}
