@@ -1,1 +1,12 @@
-//! core
+//! The pure heart of Tollgate.
+//!
+//! A policy says which limits a caller has. A request becomes a [`plan::ChargePlan`] over the meters of one home, and
+//! [`settle::settle`] charges all of those meters or none. Nothing in this crate reads a clock, a file or a socket, and
+//! nothing can fail for a reason outside its arguments: `now` is always given.
+
+pub mod calendar;
+pub mod file;
+pub mod limit;
+pub mod policy;
+pub mod rule;
+pub mod time;

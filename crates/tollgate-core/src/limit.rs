@@ -1,0 +1,115 @@
+//! A limit: one rule with its name, who shares it, and what a refusal looks like.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::rule::Rule;
+
+/// The name of a limit: 1 to 64 characters of `a-z 0-9 . _ -`, starting with a letter or digit.
+///
+/// The alphabet is that of structured-field strings without anything that needs escaping, so a name can never break a header.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LimitName(Arc<str>);
+
+impl LimitName {
+    /// The longest name, in characters.
+    pub const LENGTH_MAX: usize = 64;
+    /// The name of the `rate` shorthand's limit.
+    pub const RATE: &'static str = "rate";
+    /// The name of the `concurrency` shorthand's limit.
+    pub const CONCURRENCY: &'static str = "concurrency";
+    /// The name of the `quota` shorthand's limit.
+    pub const QUOTA: &'static str = "quota";
+
+    /// The name, or nothing if it has a character that names may not have.
+    pub fn new(name: &str) -> Option<Self> {
+        let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'.' | b'_' | b'-');
+        let starts_well = name
+            .bytes()
+            .next()
+            .is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+        (starts_well && name.len() <= Self::LENGTH_MAX && name.bytes().all(inner)).then(|| Self(name.into()))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for LimitName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a limit protects, in the order in which limits are asked.
+///
+/// Rate first: it is cheap, refuses floods, and its refusal is the one a client can wait out. Quota last: whoever is refused
+/// by it has been within every other limit.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Axis {
+    /// Short windows: the infrastructure.
+    Rate,
+    /// Requests in flight.
+    Concurrency,
+    /// Long windows: the plan that was sold.
+    Quota,
+}
+
+/// Who shares one meter of a limit. All of them live in one home, so a plan never spans two.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Per {
+    /// Every key has its own.
+    Key,
+    /// All keys of an account share one.
+    Account,
+    /// Every caller without a key has its own; a caller with a key counts as that key.
+    Client,
+}
+
+/// What happens to a request that does not fit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Excess {
+    /// It is refused with this status.
+    Refuse(RefusalStatus),
+    /// It is served, and what it takes beyond the limit is counted for the bill.
+    BillOverage,
+}
+
+/// The statuses with which a spent limit may be answered.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RefusalStatus {
+    /// 402: the plan is spent; pay or wait for the period's end.
+    PaymentRequired,
+    /// 403.
+    Forbidden,
+    /// 429: come back after `Retry-After`.
+    TooManyRequests,
+}
+
+impl RefusalStatus {
+    /// The status code.
+    pub const fn code(self) -> u16 {
+        match self {
+            Self::PaymentRequired => 402,
+            Self::Forbidden => 403,
+            Self::TooManyRequests => 429,
+        }
+    }
+}
+
+/// One limit of a tier, as it was meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Limit {
+    /// What it is called, in headers, answers and the policy file.
+    pub name: LimitName,
+    /// What it protects.
+    pub axis: Axis,
+    /// Who shares one meter of it.
+    pub per: Per,
+    /// The algorithm and its numbers.
+    pub rule: Rule,
+    /// What happens to a request that does not fit.
+    pub excess: Excess,
+}

@@ -1,0 +1,201 @@
+//! Routes: which requests are which, what they cost, what scope they need.
+
+use std::fmt;
+
+/// Where a route stands in the policy's list.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RouteIndex(pub u16);
+
+/// One step of a path pattern.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Segment {
+    /// Exactly this text.
+    Literal(String),
+    /// `*`: any one segment.
+    Any,
+}
+
+/// A pattern such as `POST /api/convert` or `GET /api/search/**`.
+///
+/// `*` stands for one segment, a final `**` for any number of them, none included. Without a method every method matches.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Pattern {
+    method: Option<String>,
+    segments: Vec<Segment>,
+    open_ended: bool,
+}
+
+/// Why a text is no pattern.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BadPattern {
+    /// It has no path that starts with `/`.
+    NoPath,
+    /// The method is not made of capital letters.
+    Method,
+    /// `**` stands before the end.
+    OpenInTheMiddle,
+    /// A segment mixes `*` with other characters.
+    PartialWildcard,
+    /// A segment is empty, `.` or `..`, or holds a character that no path has: such a path never arrives.
+    NeverArrives,
+    /// More than [`Pattern::SEGMENTS_MAX`] segments.
+    TooLong,
+}
+
+impl Pattern {
+    /// The most segments a pattern may have.
+    pub const SEGMENTS_MAX: usize = 64;
+
+    /// Reads `METHOD /path` or `/path`.
+    pub fn parse(text: &str) -> Result<Self, BadPattern> {
+        let (method, path) = match text.trim().split_once(char::is_whitespace) {
+            Some((method, path)) => (Some(method), path.trim_start()),
+            None => (None, text.trim()),
+        };
+        let method = method.filter(|method| *method != "*").map(str::to_owned);
+        if method
+            .as_ref()
+            .is_some_and(|method| !method.bytes().all(|c| c.is_ascii_uppercase()))
+        {
+            return Err(BadPattern::Method);
+        }
+        let rest = path.strip_prefix('/').ok_or(BadPattern::NoPath)?;
+        let (rest, open_ended) = match rest.strip_suffix("**") {
+            Some(rest) if rest.is_empty() => ("", true),
+            Some(rest) => (rest.strip_suffix('/').ok_or(BadPattern::PartialWildcard)?, true),
+            None => (rest, false),
+        };
+        let mut segments = Vec::new();
+        if !(rest.is_empty() && (open_ended || path == "/")) {
+            for text in rest.split('/') {
+                segments.push(Segment::parse(text)?);
+            }
+        }
+        if segments.len() > Self::SEGMENTS_MAX {
+            return Err(BadPattern::TooLong);
+        }
+        Ok(Self {
+            method,
+            segments,
+            open_ended,
+        })
+    }
+
+    /// Whether a request with this method and this normalised path is meant. A slash at the end of the path says nothing.
+    pub fn matches(&self, method: &str, path: &str) -> bool {
+        if self.method.as_deref().is_some_and(|wanted| wanted != method) {
+            return false;
+        }
+        let path = path.strip_prefix('/').unwrap_or(path);
+        let path = path.strip_suffix('/').unwrap_or(path);
+        let mut given = path.split('/').filter(|_| !path.is_empty());
+        for segment in &self.segments {
+            let matched = given.next().is_some_and(|text| match segment {
+                Segment::Literal(literal) => literal == text,
+                Segment::Any => true,
+            });
+            if !matched {
+                return false;
+            }
+        }
+        self.open_ended || given.next().is_none()
+    }
+
+    /// Whether every request that `other` matches is matched by this pattern too.
+    pub fn covers(&self, other: &Self) -> bool {
+        let methods = self.method.is_none() || self.method == other.method;
+        let depth = if self.open_ended {
+            other.segments.len() >= self.segments.len()
+        } else {
+            !other.open_ended && other.segments.len() == self.segments.len()
+        };
+        let same = self
+            .segments
+            .iter()
+            .zip(&other.segments)
+            .all(|(ours, theirs)| *ours == Segment::Any || ours == theirs);
+        methods && depth && same
+    }
+}
+
+impl Segment {
+    fn parse(text: &str) -> Result<Self, BadPattern> {
+        match text {
+            "*" => Ok(Self::Any),
+            "**" => Err(BadPattern::OpenInTheMiddle),
+            "" | "." | ".." => Err(BadPattern::NeverArrives),
+            _ if text.contains('*') => Err(BadPattern::PartialWildcard),
+            _ if text
+                .contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '?' | '#' | '\\')) =>
+            {
+                Err(BadPattern::NeverArrives)
+            }
+            _ => Ok(Self::Literal(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(method) = &self.method {
+            write!(f, "{method} ")?;
+        }
+        for segment in &self.segments {
+            match segment {
+                Segment::Literal(text) => write!(f, "/{text}")?,
+                Segment::Any => f.write_str("/*")?,
+            }
+        }
+        match (self.open_ended, self.segments.is_empty()) {
+            (true, _) => f.write_str("/**"),
+            (false, true) => f.write_str("/"),
+            (false, false) => Ok(()),
+        }
+    }
+}
+
+/// A named kind of request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Route {
+    /// What it is called in limits, metrics and the ledger.
+    pub name: String,
+    /// Which requests it is.
+    pub pattern: Pattern,
+    /// What one of them costs.
+    pub cost: u64,
+    /// The scope a key must have.
+    pub scope: Option<String>,
+}
+
+/// All routes, in the order of the file: the first that matches is the one.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Routes(Vec<Route>);
+
+impl Routes {
+    /// The most routes a policy may have.
+    pub const COUNT_MAX: usize = 1_000;
+
+    /// The list. Whoever builds it has made sure that there are at most [`Routes::COUNT_MAX`].
+    pub fn new(routes: Vec<Route>) -> Self {
+        debug_assert!(
+            routes.len() <= Self::COUNT_MAX,
+            "checked when the policy was read"
+        );
+        Self(routes)
+    }
+
+    /// The first route that matches.
+    pub fn find(&self, method: &str, path: &str) -> Option<(RouteIndex, &Route)> {
+        self.iter().find(|(_, route)| route.pattern.matches(method, path))
+    }
+
+    /// The route at `index`.
+    pub fn get(&self, index: RouteIndex) -> Option<&Route> {
+        self.0.get(usize::from(index.0))
+    }
+
+    /// All of them with their places.
+    pub fn iter(&self) -> impl Iterator<Item = (RouteIndex, &Route)> {
+        (0u16..).map(RouteIndex).zip(&self.0)
+    }
+}
