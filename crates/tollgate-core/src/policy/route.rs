@@ -61,7 +61,7 @@ impl Pattern {
         }
         let rest = path.strip_prefix('/').ok_or(BadPattern::NoPath)?;
         let (rest, open_ended) = match rest.strip_suffix("**") {
-            Some(rest) if rest.is_empty() => ("", true),
+            Some("") => ("", true),
             Some(rest) => (rest.strip_suffix('/').ok_or(BadPattern::PartialWildcard)?, true),
             None => (rest, false),
         };
