@@ -1,5 +1,7 @@
 //! Calendar periods: days and months in a time zone, and billing months that start on an account's own day.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use jiff::civil::{Date, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
@@ -153,4 +155,229 @@ fn previous_month(day: Date) -> Date {
         .yesterday()
         .unwrap_or(Date::MIN)
         .first_of_month()
+}
+
+/// The period last asked of one calendar, so that the calendar is asked once a period and not once a request.
+///
+/// It changes no answer: asking for an instant outside the remembered period asks the calendar.
+#[derive(Debug, Default)]
+pub struct PeriodMemo(AtomicU64);
+
+impl PeriodMemo {
+    /// The period of `calendar` that `now` lies in. A memo serves one calendar.
+    pub fn period(&self, calendar: &Calendar, now: Timestamp) -> Period {
+        // Start and end in one word: a reader never sees halves of two periods.
+        let packed = self.0.load(Ordering::Relaxed);
+        #[expect(clippy::cast_possible_truncation, reason = "the lower half of the word")]
+        let end = Timestamp::from_secs(packed as u32);
+        let remembered = Period {
+            start: Timestamp::from_secs((packed >> 32) as u32),
+            end,
+        };
+        if remembered.contains(now) {
+            return remembered;
+        }
+        let period = calendar.period_at(now);
+        let packed = u64::from(period.start.as_secs()) << 32 | u64::from(period.end.as_secs());
+        self.0.store(packed, Ordering::Relaxed);
+        period
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp::from_secs(u32::try_from(text.parse::<jiff::Timestamp>().unwrap().as_second()).unwrap())
+    }
+
+    #[track_caller]
+    fn check(unit: CalendarUnit, zone: &str, day: u8, now: &str, start: &str, end: &str) {
+        let zone = TimeZone::get(zone).unwrap();
+        let calendar = Calendar::utc(unit).for_account(zone, BillingDay::new(day).unwrap());
+        assert_eq!(
+            calendar.period_at(at(now)),
+            Period {
+                start: at(start),
+                end: at(end)
+            }
+        );
+    }
+
+    #[test]
+    fn months_and_days_in_utc() {
+        use CalendarUnit::{Day, Month};
+        check(
+            Month,
+            "UTC",
+            1,
+            "2026-11-15T12:00:00Z",
+            "2026-11-01T00:00:00Z",
+            "2026-12-01T00:00:00Z",
+        );
+        check(
+            Month,
+            "UTC",
+            1,
+            "2026-12-31T23:59:59Z",
+            "2026-12-01T00:00:00Z",
+            "2027-01-01T00:00:00Z",
+        );
+        check(
+            Month,
+            "UTC",
+            1,
+            "2028-02-29T00:00:00Z",
+            "2028-02-01T00:00:00Z",
+            "2028-03-01T00:00:00Z",
+        );
+        check(
+            Day,
+            "UTC",
+            1,
+            "2026-11-15T00:00:00Z",
+            "2026-11-15T00:00:00Z",
+            "2026-11-16T00:00:00Z",
+        );
+        check(
+            Day,
+            "UTC",
+            1,
+            "1970-01-01T00:00:00Z",
+            "1970-01-01T00:00:00Z",
+            "1970-01-02T00:00:00Z",
+        );
+    }
+
+    #[test]
+    fn a_billing_day_of_31_is_the_last_day_of_shorter_months() {
+        use CalendarUnit::BillingMonth;
+        check(
+            BillingMonth,
+            "UTC",
+            31,
+            "2026-02-27T00:00:00Z",
+            "2026-01-31T00:00:00Z",
+            "2026-02-28T00:00:00Z",
+        );
+        check(
+            BillingMonth,
+            "UTC",
+            31,
+            "2026-02-28T00:00:00Z",
+            "2026-02-28T00:00:00Z",
+            "2026-03-31T00:00:00Z",
+        );
+        check(
+            BillingMonth,
+            "UTC",
+            31,
+            "2028-03-30T00:00:00Z",
+            "2028-02-29T00:00:00Z",
+            "2028-03-31T00:00:00Z",
+        );
+        check(
+            BillingMonth,
+            "UTC",
+            15,
+            "2026-11-14T23:59:59Z",
+            "2026-10-15T00:00:00Z",
+            "2026-11-15T00:00:00Z",
+        );
+        check(
+            BillingMonth,
+            "UTC",
+            15,
+            "2026-11-15T00:00:00Z",
+            "2026-11-15T00:00:00Z",
+            "2026-12-15T00:00:00Z",
+        );
+    }
+
+    #[test]
+    fn days_of_23_and_25_hours_where_the_clocks_change() {
+        use CalendarUnit::Day;
+        check(
+            Day,
+            "Europe/Vienna",
+            1,
+            "2026-03-29T12:00:00Z",
+            "2026-03-28T23:00:00Z",
+            "2026-03-29T22:00:00Z",
+        );
+        check(
+            Day,
+            "Europe/Vienna",
+            1,
+            "2026-10-25T12:00:00Z",
+            "2026-10-24T22:00:00Z",
+            "2026-10-25T23:00:00Z",
+        );
+    }
+
+    #[test]
+    fn a_day_whose_midnight_is_skipped_starts_after_the_gap() {
+        // Santiago moved its clocks from 24:00 on 2023-09-02 to 01:00 on the 3rd.
+        use CalendarUnit::Day;
+        check(
+            Day,
+            "America/Santiago",
+            1,
+            "2023-09-03T12:00:00Z",
+            "2023-09-03T04:00:00Z",
+            "2023-09-04T03:00:00Z",
+        );
+        check(
+            Day,
+            "America/Santiago",
+            1,
+            "2023-09-03T03:59:59Z",
+            "2023-09-02T04:00:00Z",
+            "2023-09-03T04:00:00Z",
+        );
+    }
+
+    #[test]
+    fn every_second_around_a_change_lies_in_its_own_period() {
+        for zone in [
+            "UTC",
+            "Europe/Vienna",
+            "America/Santiago",
+            "Asia/Kathmandu",
+            "Pacific/Apia",
+        ] {
+            for day in [1, 15, 29, 30, 31] {
+                let calendar = Calendar::utc(CalendarUnit::BillingMonth)
+                    .for_account(TimeZone::get(zone).unwrap(), BillingDay::new(day).unwrap());
+                let mut now = at("2027-12-20T00:00:00Z");
+                for _ in 0..30 {
+                    let period = calendar.period_at(now);
+                    assert!(
+                        period.contains(now) && calendar.period_at(period.start) == period,
+                        "{zone} {day} {now:?}"
+                    );
+                    assert_eq!(
+                        calendar.period_at(period.end).start,
+                        period.end,
+                        "{zone} {day} {now:?}"
+                    );
+                    now = period.end;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_memo_answers_as_the_calendar_does() {
+        let (calendar, memo) = (Calendar::utc(CalendarUnit::Day), PeriodMemo::default());
+        for now in [
+            "2026-11-15T00:00:00Z",
+            "2026-11-15T23:59:59Z",
+            "2026-11-16T00:00:00Z",
+            "2026-11-15T01:00:00Z",
+        ] {
+            assert_eq!(memo.period(&calendar, at(now)), calendar.period_at(at(now)));
+        }
+    }
 }

@@ -4,9 +4,13 @@
 //! [`settle::settle`] charges all of those meters or none. Nothing in this crate reads a clock, a file or a socket, and
 //! nothing can fail for a reason outside its arguments: `now` is always given.
 
+pub mod book;
 pub mod calendar;
 pub mod file;
 pub mod limit;
+pub mod meter;
+pub mod plan;
 pub mod policy;
 pub mod rule;
+pub mod settle;
 pub mod time;

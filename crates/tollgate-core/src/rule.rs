@@ -1,23 +1,31 @@
 //! The algorithms: each with its checked numbers, its state, and the one function that decides over both.
 //!
-//! What every one of them means, to the unit, stands in `docs/algorithms.md`.
+//! What every one of them means, to the unit, stands in `docs/algorithms.md`. Each `settle` takes the state, an [`Ask`] and
+//! `now`, and returns what the state becomes with a [`Verdict`]; none of them changes anything by itself, so that several
+//! meters can be asked before any is charged.
 
 use std::num::NonZeroU64;
 
 use crate::calendar::Calendar;
 use crate::time::{Nanos, Window};
 
+pub mod concurrency;
+pub mod sliding_window;
+pub mod timeline;
 pub mod token_bucket;
+pub mod window_count;
 
 pub use token_bucket::TokenBucket;
 
-/// A number of units: at least 1, at most [`Amount::MAX`].
+/// A number of units, as a limit has it or a request costs it: at least 1, at most [`Amount::MAX`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Amount(NonZeroU64);
 
 impl Amount {
-    /// 2^53 − 1: the largest whole number that every store can count without loss.
+    /// 2^53 − 1: the largest whole number that every store can count without loss. Counts stop there.
     pub const MAX: u64 = (1 << 53) - 1;
+    /// A single unit.
+    pub const ONE: Self = Self(NonZeroU64::MIN);
 
     /// The amount, or nothing if it is zero or too large.
     pub const fn new(amount: u64) -> Option<Self> {
@@ -78,4 +86,90 @@ pub enum Rule {
         /// How long one is held when nobody releases it.
         lease: Nanos,
     },
+}
+
+impl Rule {
+    /// The most that fits at once into an untouched meter.
+    pub fn capacity(&self) -> u64 {
+        match self {
+            Self::TokenBucket(bucket) => bucket.burst(),
+            Self::FixedWindow(rule)
+            | Self::SlidingWindow(rule)
+            | Self::SlidingBuckets(rule)
+            | Self::SlidingLog(rule) => rule.limit.get(),
+            Self::Calendar { limit, .. } | Self::Concurrency { limit, .. } => limit.get(),
+        }
+    }
+
+    /// Whether a state written under `old` reads the same under this rule: same algorithm, same window, zone and anchor.
+    pub fn reads_states_of(&self, old: &Self) -> bool {
+        match (self, old) {
+            (Self::FixedWindow(new), Self::FixedWindow(old))
+            | (Self::SlidingWindow(new), Self::SlidingWindow(old))
+            | (Self::SlidingBuckets(new), Self::SlidingBuckets(old))
+            | (Self::SlidingLog(new), Self::SlidingLog(old)) => new.window == old.window,
+            (Self::Calendar { calendar: new, .. }, Self::Calendar { calendar: old, .. }) => new == old,
+            (Self::Concurrency { .. }, Self::Concurrency { .. }) => true,
+            (Self::TokenBucket(new), Self::TokenBucket(old)) => new == old,
+            _ => false,
+        }
+    }
+}
+
+/// What is asked of a meter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ask {
+    /// Nothing: only what the meter says.
+    Look,
+    /// To charge this much if it fits.
+    Take(u64),
+    /// To charge this much whether it fits or not: overage that is billed, a true cost above the reserved one.
+    Force(u64),
+    /// To give back what was charged at that instant.
+    Give {
+        /// How much.
+        cost: u64,
+        /// When it was charged.
+        charged_at: crate::time::Timestamp,
+    },
+}
+
+/// Whether what was asked fits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// It does.
+    Fits,
+    /// It will after this long, if nobody else calls; one nanosecond earlier it would not.
+    Wait(Nanos),
+    /// It is larger than the limit and never will.
+    Never,
+}
+
+/// What a meter says: of what was asked, and of itself once that is done (or left, where it does not fit).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    /// Whether it fits.
+    pub answer: Answer,
+    /// What counts against the limit.
+    pub used: u64,
+    /// How long until at least one unit more is free than now.
+    pub next: Nanos,
+    /// How long until the meter is as if never used.
+    pub reset: Nanos,
+}
+
+/// Whether `cost` more fits above `used`, for everything that counts up to a limit. `wait` is asked only where it does not.
+fn fit(used: u64, cost: u64, limit: u64, wait: impl FnOnce() -> Nanos) -> Answer {
+    if cost > limit {
+        Answer::Never
+    } else if used.saturating_add(cost) <= limit {
+        Answer::Fits
+    } else {
+        Answer::Wait(wait())
+    }
+}
+
+/// A count after `cost` more. It stops at [`Amount::MAX`] rather than run over what stores can hold.
+fn count_up(count: u64, cost: u64) -> u64 {
+    count.saturating_add(cost).min(Amount::MAX)
 }

@@ -1,0 +1,127 @@
+//! A plan: everything one request owes, resolved, as data.
+//!
+//! The same plan is settled in memory, by a script in a shared store, and by the reference model.
+
+use arrayvec::ArrayVec;
+
+use crate::book::LimitId;
+use crate::calendar::Period;
+use crate::limit::Limit;
+use crate::meter::Moment;
+use crate::policy::Tier;
+use crate::rule::concurrency::SlotId;
+use crate::rule::{Amount, Rule};
+use crate::time::Timestamp;
+
+/// The most charges a plan may have.
+pub const CHARGES_MAX: usize = Tier::LIMITS_MAX;
+
+/// Where the meters of an account or a client live: a keyed hash, so that nobody can choose to collide with another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct HomeId(pub u128);
+
+/// Who within a home shares a meter.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Sharer(u32);
+
+impl Sharer {
+    /// Everybody in the home: the account as a whole, or the one client it is.
+    pub const ALL: Self = Self(0);
+
+    /// One key of the account, by its number among the account's keys, counted from 1.
+    pub const fn key(number: std::num::NonZeroU32) -> Self {
+        Self(number.get())
+    }
+
+    /// The number that stands for it in stores.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// What a request owes to one meter.
+#[derive(Clone, Copy, Debug)]
+pub struct Charge<'p> {
+    /// Under which limit.
+    pub limit: &'p Limit,
+    /// The limit's number in the book.
+    pub id: LimitId,
+    /// Whose meter of it.
+    pub sharer: Sharer,
+    /// How much. A concurrency limit takes one slot whatever the cost.
+    pub cost: Amount,
+    /// For a calendar limit, the period of `now`, when it is known already.
+    pub period: Option<Period>,
+}
+
+/// Whether a plan is carried out or only looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Charge everything if it all fits.
+    Charge,
+    /// Say what would happen, change nothing.
+    Peek,
+}
+
+/// Everything one request owes, in the order in which it is asked: rate, concurrency, quota.
+#[derive(Clone, Debug)]
+pub struct ChargePlan<'p> {
+    /// Whose meters they are.
+    pub home: HomeId,
+    /// The instant of the decision.
+    pub now: Timestamp,
+    /// Whether to charge.
+    pub mode: Mode,
+    /// The id under which concurrency slots are taken.
+    pub slot: SlotId,
+    charges: ArrayVec<Charge<'p>, CHARGES_MAX>,
+}
+
+impl<'p> ChargePlan<'p> {
+    /// A plan without charges: everything passes.
+    pub fn new(home: HomeId, now: Timestamp, mode: Mode, slot: SlotId) -> Self {
+        Self {
+            home,
+            now,
+            mode,
+            slot,
+            charges: ArrayVec::new(),
+        }
+    }
+
+    /// Adds a charge behind those of its axis and before those of later ones. A plan that is full stays as it is: tiers are
+    /// checked to have at most [`CHARGES_MAX`] limits.
+    pub fn add(&mut self, charge: Charge<'p>) {
+        debug_assert!(!self.charges.is_full(), "a tier has at most CHARGES_MAX limits");
+        match self.charges.last() {
+            Some(last) if last.limit.axis > charge.limit.axis => {
+                let place = self
+                    .charges
+                    .partition_point(|earlier| earlier.limit.axis <= charge.limit.axis);
+                let _ = self.charges.try_insert(place, charge);
+            }
+            _ => {
+                let _ = self.charges.try_push(charge);
+            }
+        }
+    }
+
+    /// The charges, in order.
+    pub fn charges(&self) -> &[Charge<'p>] {
+        &self.charges
+    }
+
+    /// The moment as the meter of `charge` sees it.
+    pub(crate) fn moment(&self, charge: &Charge<'_>) -> Moment {
+        let period = if let Rule::Calendar { .. } = charge.limit.rule {
+            charge.period
+        } else {
+            None
+        };
+        Moment {
+            now: self.now,
+            period,
+            slot: self.slot,
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! What was used, by the instant at which it stops counting: sliding buckets and the sliding log.
+//!
+//! The two differ only in that instant: a log entry counts for exactly one window, a bucket for one window after its end. The
+//! entries carry running totals, so that any stretch of them is summed by one subtraction: a decision looks at the front,
+//! the back, and rarely a handful of entries in between.
+
+use std::collections::VecDeque;
+
+use super::{Amount, Answer, Ask, Verdict, Windowed, fit};
+use crate::time::{Nanos, Timestamp};
+
+/// How many buckets a sliding window is divided into: one a minute for a day.
+const BUCKETS: u32 = 1_440;
+
+/// How long what is used at an instant counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Grain {
+    /// One window after the end of its bucket, which has this many seconds.
+    Buckets(u32),
+    /// Exactly one window.
+    Instants,
+}
+
+impl Grain {
+    /// Buckets for a rule: a 1,440th of its window, in whole seconds.
+    pub fn buckets(rule: &Windowed) -> Self {
+        Self::Buckets(rule.window.as_secs().div_ceil(BUCKETS))
+    }
+
+    /// When something used at `at` stops counting.
+    fn until(self, rule: &Windowed, at: Timestamp) -> u64 {
+        let counted_from = match self {
+            Self::Instants => at.as_nanos(),
+            Self::Buckets(secs) => {
+                let length = Nanos::from_secs(secs).0;
+                (at.as_nanos() / length + 1) * length
+            }
+        };
+        counted_from + rule.window.as_nanos()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Entry {
+    /// The first instant at which it does not count any more.
+    until: u64,
+    /// Everything used up to and with this entry.
+    total: u64,
+}
+
+/// Entries in the order in which they stop counting.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Timeline {
+    entries: VecDeque<Entry>,
+    /// Everything used before the first entry.
+    forgotten: u64,
+}
+
+/// What is taken from one entry.
+struct Removal {
+    index: usize,
+    removed: u64,
+    /// Whether nothing is left of it.
+    whole: bool,
+}
+
+/// What becomes of a timeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TimelineStep {
+    /// Nothing.
+    Keep,
+    /// What has stopped counting by then is forgotten, and this much is added.
+    Add {
+        /// How much.
+        cost: u64,
+        /// Until when it counts.
+        until: u64,
+        /// The instant it is added at.
+        now: u64,
+    },
+    /// This much is taken from the entry that counts until then.
+    Remove {
+        /// How much.
+        cost: u64,
+        /// Which entry.
+        until: u64,
+    },
+}
+
+impl Timeline {
+    /// What becomes of the timeline when `ask` is done at `now`, and what the meter says then.
+    pub fn settle(&self, rule: &Windowed, grain: Grain, ask: Ask, now: Timestamp) -> (TimelineStep, Verdict) {
+        let limit = rule.limit.get();
+        let expired = self.expired(now.as_nanos());
+        let used = self.used_after(expired);
+        let add = |cost| TimelineStep::Add {
+            cost,
+            until: self.until_in_order(rule, grain, now),
+            now: now.as_nanos(),
+        };
+        let (answer, step) = match ask {
+            Ask::Look => (Answer::Fits, TimelineStep::Keep),
+            Ask::Take(cost) => {
+                let answer = fit(used, cost, limit, || {
+                    self.until_freed(expired, used + cost - limit, now)
+                });
+                (
+                    answer,
+                    if answer == Answer::Fits {
+                        add(cost)
+                    } else {
+                        TimelineStep::Keep
+                    },
+                )
+            }
+            Ask::Force(cost) => (Answer::Fits, add(cost.min(Amount::MAX - used))),
+            Ask::Give { cost, charged_at } => (
+                Answer::Fits,
+                TimelineStep::Remove {
+                    cost,
+                    until: grain.until(rule, charged_at),
+                },
+            ),
+        };
+        (step, self.verdict(rule, step, expired, answer, now))
+    }
+
+    /// Does what [`Timeline::settle`] said.
+    pub fn apply(&mut self, step: TimelineStep) {
+        match step {
+            TimelineStep::Keep => {}
+            TimelineStep::Add { cost, until, now } => self.add(cost, until, now),
+            TimelineStep::Remove { cost, until } => self.remove(cost, until),
+        }
+    }
+
+    /// A timeline on which `used` was used at `now`.
+    pub fn with_used(rule: &Windowed, grain: Grain, used: u64, now: Timestamp) -> Self {
+        let mut timeline = Self::default();
+        if used > 0 {
+            timeline.add(used.min(Amount::MAX), grain.until(rule, now), now.as_nanos());
+        }
+        timeline
+    }
+
+    /// How many entries it holds.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The meter after `step`, read without doing it.
+    fn verdict(
+        &self,
+        rule: &Windowed,
+        step: TimelineStep,
+        expired: usize,
+        answer: Answer,
+        now: Timestamp,
+    ) -> Verdict {
+        let mut used = self.used_after(expired);
+        let (mut first, mut last) = (expired, self.entries.len());
+        let mut added = None;
+        match step {
+            TimelineStep::Keep => {}
+            TimelineStep::Add { cost, until, .. } => {
+                used += cost;
+                added = Some(until);
+            }
+            TimelineStep::Remove { cost, until } => {
+                if let Some(removal) = self
+                    .removal(cost, until)
+                    .filter(|removal| removal.index >= expired)
+                {
+                    used -= removal.removed;
+                    first += usize::from(removal.whole && removal.index == first);
+                    last -= usize::from(removal.whole && removal.index + 1 == last);
+                }
+            }
+        }
+        let held = |index: usize| {
+            if first < last {
+                self.entries.get(index).map(|entry| entry.until)
+            } else {
+                None
+            }
+        };
+        let wait = |until: u64| Nanos(until - now.as_nanos());
+        let next = held(first).or(added).map_or(Nanos(rule.window.as_nanos()), wait);
+        let reset = added
+            .or_else(|| held(last.wrapping_sub(1)))
+            .map_or(Nanos::ZERO, wait);
+        Verdict {
+            answer,
+            used,
+            next,
+            reset,
+        }
+    }
+
+    /// What taking `cost` from the entry that counts until `until` would do, if there is one.
+    fn removal(&self, cost: u64, until: u64) -> Option<Removal> {
+        let index = self
+            .entries
+            .binary_search_by_key(&until, |entry| entry.until)
+            .ok()?;
+        let held = self.entries[index].total - self.total_before(index);
+        Some(Removal {
+            index,
+            removed: cost.min(held),
+            whole: cost >= held,
+        })
+    }
+
+    /// How many entries at the front do not count any more.
+    fn expired(&self, now: u64) -> usize {
+        match self.entries.front() {
+            Some(front) if front.until <= now => self.entries.partition_point(|entry| entry.until <= now),
+            _ => 0,
+        }
+    }
+
+    fn used_after(&self, expired: usize) -> u64 {
+        self.entries
+            .back()
+            .map_or(0, |back| back.total - self.total_before(expired))
+    }
+
+    fn total_before(&self, index: usize) -> u64 {
+        match index.checked_sub(1).and_then(|before| self.entries.get(before)) {
+            Some(entry) => entry.total,
+            None => self.forgotten,
+        }
+    }
+
+    /// How long until at least `excess` of what counts now is forgotten.
+    fn until_freed(&self, expired: usize, excess: u64, now: Timestamp) -> Nanos {
+        let reached = self.total_before(expired) + excess;
+        let index = self.entries.partition_point(|entry| entry.total < reached);
+        self.entries
+            .get(index)
+            .map_or(Nanos::ZERO, |entry| Nanos(entry.until - now.as_nanos()))
+    }
+
+    /// When something used now stops counting, but never before what was used already: the order holds whatever the clock does.
+    fn until_in_order(&self, rule: &Windowed, grain: Grain, now: Timestamp) -> u64 {
+        let newest = self.entries.back().map_or(0, |back| back.until);
+        grain.until(rule, now).max(newest)
+    }
+
+    fn add(&mut self, cost: u64, until: u64, now: u64) {
+        while let Some(front) = self.entries.front().filter(|front| front.until <= now) {
+            self.forgotten = front.total;
+            self.entries.pop_front();
+        }
+        self.keep_totals_small();
+        match self.entries.back_mut() {
+            Some(back) if back.until == until => back.total += cost,
+            back => {
+                let total = back.map_or(self.forgotten, |back| back.total) + cost;
+                self.entries.push_back(Entry { until, total });
+            }
+        }
+    }
+
+    fn remove(&mut self, cost: u64, until: u64) {
+        let Some(removal) = self.removal(cost, until) else {
+            return;
+        };
+        for entry in self.entries.range_mut(removal.index..) {
+            entry.total -= removal.removed;
+        }
+        if removal.whole {
+            self.entries.remove(removal.index);
+        }
+    }
+
+    /// Totals only ever grow; long before they could run over, they start again from what is still held.
+    fn keep_totals_small(&mut self) {
+        if self.forgotten > u64::MAX / 4 {
+            for entry in &mut self.entries {
+                entry.total -= self.forgotten;
+            }
+            self.forgotten = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Window;
+
+    const DAY: Windowed = Windowed {
+        limit: Amount::new(200).unwrap(),
+        window: Window::DAY,
+    };
+
+    fn take(timeline: &mut Timeline, cost: u64, secs: u32) -> Answer {
+        let (step, verdict) = timeline.settle(
+            &DAY,
+            Grain::buckets(&DAY),
+            Ask::Take(cost),
+            Timestamp::from_secs(secs),
+        );
+        timeline.apply(step);
+        verdict.answer
+    }
+
+    #[test]
+    fn a_day_has_a_bucket_a_minute() {
+        assert_eq!(Grain::buckets(&DAY), Grain::Buckets(60));
+        let mut timeline = Timeline::default();
+        for secs in 0..200 {
+            assert_eq!(take(&mut timeline, 1, 86_400 + secs), Answer::Fits);
+        }
+        assert_eq!(timeline.len(), 4);
+        assert_eq!(
+            take(&mut timeline, 1, 86_600),
+            Answer::Wait(Nanos::from_secs(86_400 + 60 - 200))
+        );
+        assert_eq!(take(&mut timeline, 60, 2 * 86_400 + 60), Answer::Fits);
+        assert_eq!(
+            take(&mut timeline, 1, 2 * 86_400 + 119),
+            Answer::Wait(Nanos::from_secs(1))
+        );
+    }
+
+    #[test]
+    fn an_idle_day_is_forgotten_at_the_next_charge() {
+        let mut timeline = Timeline::default();
+        for minute in 0..1_000 {
+            take(&mut timeline, 1, minute * 60);
+        }
+        assert_eq!(timeline.len(), 200);
+        take(&mut timeline, 1, 4 * 86_400);
+        assert_eq!(timeline.len(), 1);
+    }
+
+    #[test]
+    fn totals_that_grew_large_start_again() {
+        let mut timeline = Timeline {
+            entries: VecDeque::new(),
+            forgotten: u64::MAX / 4 + 1,
+        };
+        timeline.add(5, 100, 1);
+        assert_eq!((timeline.forgotten, timeline.used_after(0)), (0, 5));
+    }
+}

@@ -1,0 +1,141 @@
+//! Settling a plan: every meter is charged, or none is.
+
+use arrayvec::ArrayVec;
+
+use crate::limit::Excess;
+use crate::meter::{Meter, Step};
+use crate::plan::{CHARGES_MAX, Charge, ChargePlan, Mode};
+use crate::rule::{Answer, Ask, Verdict};
+use crate::time::Nanos;
+
+/// How a plan came out. Charges are named by their place in the plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Everything fits; unless the plan was only a peek, every meter was charged.
+    Admitted {
+        /// How much of the cost lies above a limit whose overage is billed.
+        overage: u64,
+    },
+    /// A limit refuses, and nothing was charged.
+    Refused {
+        /// The first limit that refuses.
+        by: usize,
+        /// After how long the whole plan fits, if nobody else calls.
+        retry_after: Nanos,
+    },
+    /// A cost is larger than its limit: waiting does not help. Nothing was charged.
+    NeverFits {
+        /// The first limit it does not fit.
+        by: usize,
+    },
+}
+
+/// What one meter says after the plan was settled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reading {
+    /// What counts against the limit.
+    pub used: u64,
+    /// The most that would be admitted now.
+    pub remaining: u64,
+    /// What was used above a limit whose overage is billed.
+    pub overage: u64,
+    /// How long until at least one unit more is free than now.
+    pub next: Nanos,
+    /// How long until the meter is as if never used.
+    pub reset: Nanos,
+}
+
+/// The outcome of a plan, and what each of its meters says now, in the plan's order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settlement {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// A reading for each charge.
+    pub readings: ArrayVec<Reading, CHARGES_MAX>,
+}
+
+/// Settles `plan` against `meters`, of which there is one for each charge, in the same order.
+///
+/// The caller holds the home exclusively. A meter that was last written under other numbers has been carried over before.
+#[inline]
+pub fn settle(plan: &ChargePlan<'_>, meters: &mut [Meter]) -> Settlement {
+    debug_assert_eq!(plan.charges().len(), meters.len(), "a meter for each charge");
+    let mut steps = ArrayVec::<Step, CHARGES_MAX>::new();
+    let mut readings = ArrayVec::new();
+    let mut outcome = Outcome::Admitted { overage: 0 };
+    for (index, (charge, meter)) in plan.charges().iter().zip(&*meters).enumerate() {
+        let (step, verdict) = meter.settle(&charge.limit.rule, ask_of(charge), &plan.moment(charge));
+        let reading = Reading::new(charge, &verdict);
+        outcome = outcome.and(index, verdict.answer, reading.overage.min(charge.cost.get()));
+        steps.push(step);
+        readings.push(reading);
+    }
+    match (outcome, plan.mode) {
+        (Outcome::Admitted { .. }, Mode::Charge) => {
+            for (meter, step) in meters.iter_mut().zip(steps) {
+                meter.apply(step);
+            }
+        }
+        // Nothing is charged, so what the meters would say after a charge is not what they say.
+        _ => look(plan, meters, &mut readings),
+    }
+    Settlement { outcome, readings }
+}
+
+fn ask_of(charge: &Charge<'_>) -> Ask {
+    match charge.limit.excess {
+        Excess::Refuse(_) => Ask::Take(charge.cost.get()),
+        Excess::BillOverage => Ask::Force(charge.cost.get()),
+    }
+}
+
+#[cold]
+fn look(plan: &ChargePlan<'_>, meters: &[Meter], readings: &mut ArrayVec<Reading, CHARGES_MAX>) {
+    readings.clear();
+    for (charge, meter) in plan.charges().iter().zip(meters) {
+        let (_, verdict) = meter.settle(&charge.limit.rule, Ask::Look, &plan.moment(charge));
+        readings.push(Reading::new(charge, &verdict));
+    }
+}
+
+impl Outcome {
+    /// The outcome so far, with what the charge at `index` answers.
+    ///
+    /// What can never fit outranks what has to wait. The first refusal names the reason, but the wait is the longest of all:
+    /// whoever waits that long is not refused by another limit then.
+    fn and(self, index: usize, answer: Answer, above: u64) -> Self {
+        match (self, answer) {
+            (Self::Admitted { overage }, Answer::Fits) => Self::Admitted {
+                overage: overage.saturating_add(above),
+            },
+            (_, Answer::Fits) | (Self::NeverFits { .. }, _) => self,
+            (_, Answer::Never) => Self::NeverFits { by: index },
+            (Self::Admitted { .. }, Answer::Wait(wait)) => Self::Refused {
+                by: index,
+                retry_after: wait,
+            },
+            (Self::Refused { by, retry_after }, Answer::Wait(wait)) => Self::Refused {
+                by,
+                retry_after: retry_after.max(wait),
+            },
+        }
+    }
+}
+
+impl Reading {
+    fn new(charge: &Charge<'_>, verdict: &Verdict) -> Self {
+        let capacity = charge.limit.rule.capacity();
+        let overage = match charge.limit.excess {
+            Excess::BillOverage => verdict.used.saturating_sub(capacity),
+            Excess::Refuse(_) => 0,
+        };
+        let remaining = capacity.saturating_sub(verdict.used);
+        Self {
+            used: verdict.used,
+            remaining,
+            overage,
+            next: verdict.next,
+            reset: verdict.reset,
+        }
+    }
+}
