@@ -54,13 +54,20 @@ pub struct Charge<'p> {
     pub period: Option<Period>,
 }
 
-/// Whether a plan is carried out or only looked at.
+/// What is done with the charges of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Charge everything if it all fits.
+    /// Charge all of them if they all fit.
     Charge,
-    /// Say what would happen, change nothing.
+    /// Say what charging would answer, and change nothing.
     Peek,
+    /// Charge all of them whether they fit or not: usage that has happened already.
+    Force,
+    /// Give back what a plan like this one charged then; concurrency slots are released.
+    Refund {
+        /// When it was charged.
+        charged_at: Timestamp,
+    },
 }
 
 /// Everything one request owes, in the order in which it is asked: rate, concurrency, quota.
@@ -70,7 +77,7 @@ pub struct ChargePlan<'p> {
     pub home: HomeId,
     /// The instant of the decision.
     pub now: Timestamp,
-    /// Whether to charge.
+    /// What is done with the charges.
     pub mode: Mode,
     /// The id under which concurrency slots are taken.
     pub slot: SlotId,

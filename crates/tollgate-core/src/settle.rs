@@ -11,7 +11,7 @@ use crate::time::Nanos;
 /// How a plan came out. Charges are named by their place in the plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// Everything fits; unless the plan was only a peek, every meter was charged.
+    /// Everything fits; unless the plan was only a peek, it was done to every meter.
     Admitted {
         /// How much of the cost lies above a limit whose overage is billed.
         overage: u64,
@@ -64,28 +64,38 @@ pub fn settle(plan: &ChargePlan<'_>, meters: &mut [Meter]) -> Settlement {
     let mut readings = ArrayVec::new();
     let mut outcome = Outcome::Admitted { overage: 0 };
     for (index, (charge, meter)) in plan.charges().iter().zip(&*meters).enumerate() {
-        let (step, verdict) = meter.settle(&charge.limit.rule, ask_of(charge), &plan.moment(charge));
+        let (step, verdict) = meter.settle(
+            &charge.limit.rule,
+            ask_of(charge, plan.mode),
+            &plan.moment(charge),
+        );
         let reading = Reading::new(charge, &verdict);
-        outcome = outcome.and(index, verdict.answer, reading.overage.min(charge.cost.get()));
+        let above = if let Mode::Refund { .. } = plan.mode {
+            0
+        } else {
+            reading.overage.min(charge.cost.get())
+        };
+        outcome = outcome.and(index, verdict.answer, above);
         steps.push(step);
         readings.push(reading);
     }
-    match (outcome, plan.mode) {
-        (Outcome::Admitted { .. }, Mode::Charge) => {
-            for (meter, step) in meters.iter_mut().zip(steps) {
-                meter.apply(step);
-            }
+    if outcome.changes_meters(plan.mode) {
+        for (meter, step) in meters.iter_mut().zip(steps) {
+            meter.apply(step);
         }
-        // Nothing is charged, so what the meters would say after a charge is not what they say.
-        _ => look(plan, meters, &mut readings),
+    } else {
+        // What the meters would say after a charge is not what they say.
+        look(plan, meters, &mut readings);
     }
     Settlement { outcome, readings }
 }
 
-fn ask_of(charge: &Charge<'_>) -> Ask {
-    match charge.limit.excess {
-        Excess::Refuse(_) => Ask::Take(charge.cost.get()),
-        Excess::BillOverage => Ask::Force(charge.cost.get()),
+fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
+    let cost = charge.cost.get();
+    match (mode, charge.limit.excess) {
+        (Mode::Refund { charged_at }, _) => Ask::Give { cost, charged_at },
+        (Mode::Force, _) | (_, Excess::BillOverage) => Ask::Force(cost),
+        (Mode::Charge | Mode::Peek, Excess::Refuse(_)) => Ask::Take(cost),
     }
 }
 
@@ -99,6 +109,11 @@ fn look(plan: &ChargePlan<'_>, meters: &[Meter], readings: &mut ArrayVec<Reading
 }
 
 impl Outcome {
+    /// Whether settling with this outcome writes the meters.
+    pub fn changes_meters(self, mode: Mode) -> bool {
+        matches!(self, Self::Admitted { .. }) && mode != Mode::Peek
+    }
+
     /// The outcome so far, with what the charge at `index` answers.
     ///
     /// What can never fit outranks what has to wait. The first refusal names the reason, but the wait is the longest of all:

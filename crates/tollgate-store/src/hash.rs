@@ -1,0 +1,49 @@
+//! Names to homes: a keyed hash over length-prefixed parts.
+
+use std::hash::Hasher as _;
+
+use siphasher::sip128::{Hasher128 as _, SipHasher13};
+use tollgate_core::plan::HomeId;
+
+/// Turns what identifies an account or a client into its home.
+///
+/// The key is secret and the hash has 128 bits, so nobody can choose a name that collides with another's, and the table need
+/// not keep the names.
+#[derive(Clone, Debug)]
+pub struct HomeHasher(SipHasher13);
+
+impl HomeHasher {
+    /// A hasher with this secret.
+    pub fn new(secret: [u8; 16]) -> Self {
+        Self(SipHasher13::new_with_key(&secret))
+    }
+
+    /// The home of whoever is identified by `parts`. Each part is hashed behind its length: `["ab", "c"]` and `["a", "bc"]`
+    /// are different callers.
+    pub fn home(&self, parts: &[&[u8]]) -> HomeId {
+        let mut hasher = self.0;
+        for part in parts {
+            hasher.write_u64(part.len() as u64);
+            hasher.write(part);
+        }
+        HomeId(hasher.finish128().as_u128())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_not_joined() {
+        let hasher = HomeHasher::new([7; 16]);
+        assert_ne!(hasher.home(&[b"ab", b"c"]), hasher.home(&[b"a", b"bc"]));
+        assert_ne!(hasher.home(&[b"ab"]), hasher.home(&[b"ab", b""]));
+        assert_eq!(hasher.home(&[b"ab", b"c"]), hasher.home(&[b"ab", b"c"]));
+    }
+
+    #[test]
+    fn another_secret_gives_other_homes() {
+        assert_ne!(HomeHasher::new([7; 16]).home(&[b"a"]), HomeHasher::new([8; 16]).home(&[b"a"]));
+    }
+}
