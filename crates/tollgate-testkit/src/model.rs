@@ -11,6 +11,8 @@ mod home;
 mod meter;
 mod sliding_entries;
 mod sliding_window;
+#[cfg(test)]
+mod tests;
 mod token_bucket;
 mod window;
 
