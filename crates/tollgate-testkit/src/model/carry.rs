@@ -1,0 +1,66 @@
+//! What survives when a limit changes under a live meter.
+
+use super::Rule;
+use super::concurrency::Concurrency;
+use super::meter::{At, Meter, State};
+use super::sliding_entries::SlidingEntries;
+use super::sliding_window::SlidingWindow;
+use super::window::Window;
+
+/// The meter as `rule` sees it.
+pub(super) fn carried(old: &Meter, rule: Rule, at: &At) -> Meter {
+    if old.rule == rule {
+        return old.clone();
+    }
+    let mut new = Meter::untouched(rule);
+    match (&old.state, &mut new.state) {
+        // Only amounts, burst or lease differ: counts, instants and slots stay.
+        (State::TokenBucket(old), State::TokenBucket(new)) if old.window == new.window => {
+            new.keep_used_units(old, at);
+        }
+        (State::Window(old), State::Window(new)) if old.windows == new.windows => {
+            *new = Window {
+                limit: new.limit,
+                ..old.clone()
+            };
+        }
+        (State::SlidingWindow(old), State::SlidingWindow(new)) if old.window == new.window => {
+            *new = SlidingWindow {
+                limit: new.limit,
+                ..old.clone()
+            };
+        }
+        (State::SlidingEntries(old), State::SlidingEntries(new))
+            if (old.window, old.bucket) == (new.window, new.bucket) =>
+        {
+            *new = SlidingEntries {
+                limit: new.limit,
+                ..old.clone()
+            };
+        }
+        (State::Concurrency(old), State::Concurrency(new)) => {
+            *new = Concurrency {
+                limit: new.limit,
+                lease: new.lease,
+                ..old.clone()
+            };
+        }
+
+        // Slots and units do not convert.
+        (State::Concurrency(_), _) | (_, State::Concurrency(_)) => {}
+
+        // Anything else: what was used becomes one charge at `now`.
+        _ => {
+            let used = old.algorithm().used(at);
+            let used = if let State::TokenBucket(bucket) = &new.state {
+                used.min(bucket.burst)
+            } else {
+                used
+            };
+            if used > 0 {
+                new.algorithm_mut().charge(used, at);
+            }
+        }
+    }
+    new
+}

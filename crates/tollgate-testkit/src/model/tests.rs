@@ -1,0 +1,63 @@
+//! Hand-computed answers of the model, one file per algorithm.
+
+mod carry;
+mod concurrency;
+mod extremes;
+mod promises;
+mod several;
+mod sliding_entries;
+mod sliding_window;
+mod token_bucket;
+mod window;
+
+use super::*;
+
+const S: u64 = 1_000_000_000;
+const HOUR: u64 = 3600 * S;
+
+fn charge(rule: Rule, cost: u64) -> Charge {
+    let axis = match rule {
+        Rule::Concurrency { .. } => Axis::Concurrency,
+        Rule::Calendar { .. } => Axis::Quota,
+        _ => Axis::Rate,
+    };
+    Charge {
+        meter: 1,
+        rule,
+        axis,
+        overage: false,
+        cost,
+        period: None,
+    }
+}
+
+fn billed(rule: Rule, cost: u64) -> Charge {
+    Charge {
+        axis: Axis::Quota,
+        overage: true,
+        ..charge(rule, cost)
+    }
+}
+
+const ADMITTED: Outcome = Outcome::Admitted { overage: 0 };
+
+fn refused(retry_after: u64) -> Outcome {
+    Outcome::Refused { by: 0, retry_after }
+}
+
+impl Home {
+    fn take(&mut self, rule: Rule, cost: u64, now: u64) -> Outcome {
+        self.ask(&[charge(rule, cost)], Mode::Charge, now, now).outcome
+    }
+
+    /// What the meter says: used, remaining, next, reset.
+    fn says(&self, rule: Rule, now: u64) -> (u64, u64, u64, u64) {
+        let reading = self.clone().ask(&[charge(rule, 1)], Mode::Peek, 0, now).readings[0];
+        assert_eq!(reading.overage, 0);
+        (reading.used, reading.remaining, reading.next, reading.reset)
+    }
+
+    fn give_back(&mut self, rule: Rule, cost: u64, charged_at: u64, now: u64) {
+        self.refund(&charge(rule, cost), charged_at, charged_at, now);
+    }
+}

@@ -1,0 +1,177 @@
+use super::*;
+
+const NOW: u64 = 6_000 * S;
+
+fn bucket(amount: u64, window_s: u64, burst: u64) -> Rule {
+    Rule::TokenBucket {
+        amount,
+        window_s,
+        burst,
+    }
+}
+
+fn fixed(limit: u64, window_s: u64) -> Rule {
+    Rule::FixedWindow { limit, window_s }
+}
+
+/// Charges 6 under `old` and says what `new` then makes of the meter at once.
+fn after_six(old: Rule, new: Rule) -> (u64, u64, u64, u64) {
+    let mut home = Home::default();
+    assert_eq!(home.take(old, 6, NOW), ADMITTED);
+    home.says(new, NOW)
+}
+
+#[test]
+fn a_raised_limit_unblocks_at_once_and_a_lowered_one_leaves_nothing() {
+    assert_eq!(after_six(fixed(6, 60), fixed(9, 60)), (6, 3, 60 * S, 60 * S));
+    assert_eq!(after_six(fixed(6, 60), fixed(4, 60)), (6, 0, 60 * S, 60 * S));
+    let log = |limit| Rule::SlidingLog { limit, window_s: 10 };
+    assert_eq!(after_six(log(6), log(9)), (6, 3, 10 * S, 10 * S));
+    let sliding = |limit| Rule::SlidingWindow { limit, window_s: 10 };
+    assert_eq!(after_six(sliding(6), sliding(4)).1, 0);
+}
+
+#[test]
+fn a_token_bucket_keeps_its_used_units_with_their_fractions() {
+    let mut home = Home::default();
+    home.take(bucket(10, 1, 10), 6, NOW);
+    // A quarter of a unit's 100 ms later 5.75 units are used: 5.75 × 50 ms under the doubled rate.
+    let later = NOW + 25_000_000;
+    assert_eq!(
+        home.says(bucket(20, 1, 10), later),
+        (6, 4, 37_500_000, 287_500_000)
+    );
+    // A smaller burst caps them.
+    assert_eq!(
+        home.says(bucket(20, 1, 3), later),
+        (3, 0, 50_000_000, 150_000_000)
+    );
+    // 5.75 thirds of a second are 1.91666.. s.
+    assert_eq!(home.says(bucket(3, 1, 10), later).3, 1_916_666_667);
+}
+
+#[test]
+fn used_units_are_rounded_up_to_what_the_new_limit_can_hold() {
+    let mut home = Home::default();
+    home.take(bucket(1, 1, 2), 1, NOW);
+    // 0.999,999,999 units are used; of 10 ns each that is 9.999,999,99 ns, but this bucket counts in whole ones.
+    assert_eq!(home.says(bucket(S / 10, 1, 2), NOW + 1), (1, 1, 10, 10));
+}
+
+#[test]
+fn another_window_turns_what_is_used_into_one_charge_at_now() {
+    // The fixed window of an hour began 2,400 s before.
+    assert_eq!(
+        after_six(fixed(6, 60), fixed(10, 3600)),
+        (6, 4, 1_200 * S, 1_200 * S)
+    );
+    assert_eq!(
+        after_six(bucket(10, 1, 10), bucket(20, 2, 10)),
+        (6, 4, S / 10, 6 * S / 10)
+    );
+    let buckets = |window_s| Rule::SlidingBuckets { limit: 10, window_s };
+    assert_eq!(after_six(buckets(60), buckets(120)), (6, 4, 121 * S, 121 * S));
+}
+
+#[test]
+fn another_algorithm_turns_what_is_used_into_one_charge_at_now() {
+    let log = Rule::SlidingLog {
+        limit: 10,
+        window_s: 10,
+    };
+    assert_eq!(after_six(fixed(10, 60), log), (6, 4, 10 * S, 10 * S));
+    assert_eq!(after_six(log, bucket(10, 1, 10)), (6, 4, S / 10, 6 * S / 10));
+    assert_eq!(after_six(log, bucket(10, 1, 4)), (4, 0, S / 10, 4 * S / 10));
+    assert_eq!(after_six(bucket(10, 1, 10), log), (6, 4, 10 * S, 10 * S));
+    assert_eq!(
+        after_six(
+            log,
+            Rule::SlidingBuckets {
+                limit: 10,
+                window_s: 10
+            }
+        ),
+        (6, 4, 11 * S, 11 * S)
+    );
+    assert_eq!(
+        after_six(
+            log,
+            Rule::SlidingWindow {
+                limit: 4,
+                window_s: 60
+            }
+        )
+        .0,
+        6
+    );
+
+    let mut home = Home::default();
+    home.take(bucket(10, 1, 10), 6, NOW);
+    // 5.01 units are used: six whole ones.
+    assert_eq!(home.says(log, NOW + 99_000_000).0, 6);
+}
+
+#[test]
+fn another_calendar_carries_its_count_into_the_period_of_now() {
+    let month = |calendar, period| {
+        let rule = Rule::Calendar { limit: 10, calendar };
+        Charge {
+            period: Some(period),
+            ..charge(rule, 6)
+        }
+    };
+    let mut home = Home::default();
+    home.ask(&[month(1, (100, 200))], Mode::Charge, 0, 150);
+    let reading = home.ask(&[month(2, (140, 240))], Mode::Peek, 0, 160).readings[0];
+    assert_eq!(
+        reading,
+        Reading {
+            used: 6,
+            remaining: 4,
+            next: 80,
+            reset: 80,
+            overage: 0
+        }
+    );
+    // At 200 the first calendar has forgotten; nothing is left to carry.
+    let reading = home.ask(&[month(2, (140, 240))], Mode::Peek, 0, 200).readings[0];
+    assert_eq!(reading.used, 0);
+}
+
+#[test]
+fn nothing_is_carried_to_or_from_slots() {
+    let slots = Rule::Concurrency {
+        limit: 10,
+        lease_ns: 60 * S,
+    };
+    assert_eq!(after_six(fixed(10, 60), slots), (0, 10, 0, 0));
+    assert_eq!(after_six(slots, fixed(10, 60)), (0, 10, 60 * S, 0));
+}
+
+#[test]
+fn a_refused_request_and_a_peek_leave_the_meter_under_its_old_rule() {
+    let mut home = Home::default();
+    home.take(fixed(10, 60), 6, NOW);
+    let before = home.clone();
+    let log = Rule::SlidingLog {
+        limit: 6,
+        window_s: 600,
+    };
+    assert_eq!(home.take(log, 1, NOW), refused(600 * S));
+    assert_eq!(home.says(log, NOW + S), (6, 0, 600 * S, 600 * S));
+    assert_eq!(home, before);
+    // Once the old window is over there is nothing to carry.
+    assert_eq!(home.take(log, 6, NOW + 60 * S), ADMITTED);
+}
+
+#[test]
+fn a_refund_is_made_on_the_carried_meter_which_then_stays() {
+    let mut home = Home::default();
+    home.take(fixed(10, 60), 6, NOW);
+    let log = Rule::SlidingLog {
+        limit: 6,
+        window_s: 600,
+    };
+    home.give_back(log, 2, NOW + S, NOW + S);
+    assert_eq!(home.says(log, NOW + 61 * S), (4, 2, 540 * S, 540 * S));
+}

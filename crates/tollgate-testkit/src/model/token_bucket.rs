@@ -1,0 +1,96 @@
+//! The token bucket. Every quantity of time in here is a count of 1/q nanoseconds, so that T = p is whole.
+
+use super::meter::{Algorithm, At, Nanos, saturated};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TokenBucket {
+    pub(super) window: Nanos,
+    pub(super) burst: u64,
+    /// T = W / amount = p/q nanoseconds in lowest terms.
+    p: u128,
+    q: u128,
+    /// Theoretical arrival time, in 1/q nanoseconds since the epoch.
+    tat: u128,
+}
+
+impl TokenBucket {
+    pub(super) fn untouched(amount: u64, window: Nanos, burst: u64) -> TokenBucket {
+        let amount = u128::from(amount);
+        let divisor = greatest_common_divisor(window, amount);
+        TokenBucket {
+            window,
+            burst,
+            p: window / divisor,
+            q: amount / divisor,
+            tat: 0,
+        }
+    }
+
+    /// The time that `units` take: units·T.
+    fn time(&self, units: u64) -> u128 {
+        u128::from(units) * self.p
+    }
+
+    fn debt(&self, at: &At) -> u128 {
+        self.tat
+            .saturating_sub(at.now * self.q)
+            .min(self.time(self.burst))
+    }
+
+    fn whole_nanoseconds(&self, time: u128) -> Nanos {
+        time.div_ceil(self.q)
+    }
+
+    /// With u = d/T of the old bucket, the debt becomes u·T of this one, at most b·T.
+    pub(super) fn keep_used_units(&mut self, old: &TokenBucket, at: &At) {
+        let (whole_units, rest) = (old.debt(at) / old.p, old.debt(at) % old.p);
+        // u = whole_units + rest / old.p; only the fraction needs rounding up.
+        let debt = whole_units * self.p + (rest * self.p).div_ceil(old.p);
+        self.tat = at.now * self.q + debt.min(self.time(self.burst));
+    }
+}
+
+impl Algorithm for TokenBucket {
+    fn capacity(&self) -> u64 {
+        self.burst
+    }
+
+    fn fits(&self, cost: u64, at: &At) -> bool {
+        self.debt(at) + self.time(cost) <= self.time(self.burst)
+    }
+
+    /// capacity − remaining, with remaining = floor((b·T − d) / T).
+    fn used(&self, at: &At) -> u64 {
+        self.burst - saturated((self.time(self.burst) - self.debt(at)) / self.p)
+    }
+
+    /// d + cost·T − b·T.
+    fn wait(&self, cost: u64, at: &At) -> Nanos {
+        self.whole_nanoseconds(self.debt(at) + self.time(cost) - self.time(self.burst))
+    }
+
+    /// d − (b − remaining − 1)·T, where b − remaining = used; as a sum, since used may be 0.
+    fn next(&self, at: &At) -> Nanos {
+        self.whole_nanoseconds(self.debt(at) + self.time(1) - self.time(self.used(at)))
+    }
+
+    fn reset(&self, at: &At) -> Nanos {
+        self.whole_nanoseconds(self.debt(at))
+    }
+
+    fn charge(&mut self, cost: u64, at: &At) {
+        self.tat = at.now * self.q + self.debt(at) + self.time(cost);
+    }
+
+    fn refund(&mut self, cost: u64, _charged_at: Nanos, at: &At) {
+        self.tat = at.now * self.q + self.debt(at).saturating_sub(self.time(cost));
+    }
+}
+
+fn greatest_common_divisor(a: u128, b: u128) -> u128 {
+    if b == 0 {
+        a
+    } else {
+        greatest_common_divisor(b, a % b)
+    }
+}
