@@ -41,24 +41,16 @@ pub struct LimitBook {
 impl LimitBook {
     /// The number of `limit`: the one it has already, or a new one. Limits that differ only in what a refusal looks like
     /// share a number, for they read a meter alike.
-    #[expect(
-        clippy::expect_used,
-        reason = "four thousand million different limits do not fit any memory"
-    )]
+    #[expect(clippy::expect_used, reason = "four thousand million different limits do not fit any memory")]
     pub fn enter(&mut self, limit: &Limit) -> LimitId {
         let ids = self.by_name.entry(limit.name.clone()).or_default();
-        let known = ids
-            .iter()
-            .find(|id| self.entries[id.0 as usize].rule == limit.rule);
+        let known = ids.iter().find(|id| self.entries[id.0 as usize].rule == limit.rule);
         if let Some(id) = known {
             return *id;
         }
         let id = LimitId(u32::try_from(self.entries.len()).expect("fewer than 2^32 limits"));
         ids.push(id);
-        self.entries.push(Arc::new(Entry {
-            name: limit.name.clone(),
-            rule: limit.rule.clone(),
-        }));
+        self.entries.push(Arc::new(Entry { name: limit.name.clone(), rule: limit.rule.clone() }));
         id
     }
 

@@ -17,11 +17,7 @@ impl BillingDay {
 
     /// Day `day`, or nothing outside 1 to 31.
     pub const fn new(day: u8) -> Option<Self> {
-        if day >= 1 && day <= 31 {
-            Some(Self(day))
-        } else {
-            None
-        }
+        if day >= 1 && day <= 31 { Some(Self(day)) } else { None }
     }
 
     /// The number of the day.
@@ -73,11 +69,7 @@ impl Period {
 impl Calendar {
     /// The unit in UTC, billing months starting on the first: what an account has that names nothing else.
     pub fn utc(unit: CalendarUnit) -> Self {
-        Self {
-            unit,
-            zone: TimeZone::UTC,
-            billing_day: BillingDay::FIRST,
-        }
+        Self { unit, zone: TimeZone::UTC, billing_day: BillingDay::FIRST }
     }
 
     /// The same unit as an account sees it.
@@ -87,11 +79,7 @@ impl Calendar {
             CalendarUnit::BillingMonth => billing_day,
             CalendarUnit::Day | CalendarUnit::Month => BillingDay::FIRST,
         };
-        Self {
-            unit: self.unit,
-            zone,
-            billing_day,
-        }
+        Self { unit: self.unit, zone, billing_day }
     }
 
     /// The unit.
@@ -108,10 +96,7 @@ impl Calendar {
             CalendarUnit::Day => (today, today.tomorrow().unwrap_or(Date::MAX)),
             CalendarUnit::Month | CalendarUnit::BillingMonth => self.month_around(today),
         };
-        Period {
-            start: self.midnight(first),
-            end: self.midnight(after),
-        }
+        Period { start: self.midnight(first), end: self.midnight(after) }
     }
 
     /// The billing month that holds `day`: its first day, and the first day of the next one.
@@ -139,9 +124,7 @@ impl Calendar {
             AmbiguousOffset::Unambiguous { offset } => offset,
             AmbiguousOffset::Gap { before, .. } | AmbiguousOffset::Fold { before, .. } => before,
         };
-        let second = offset
-            .to_timestamp(local)
-            .map_or(i64::MAX, jiff::Timestamp::as_second);
+        let second = offset.to_timestamp(local).map_or(i64::MAX, jiff::Timestamp::as_second);
         Timestamp::from_secs(u32::try_from(second.max(0)).unwrap_or(u32::MAX))
     }
 }
@@ -151,10 +134,7 @@ fn next_month(day: Date) -> Date {
 }
 
 fn previous_month(day: Date) -> Date {
-    day.first_of_month()
-        .yesterday()
-        .unwrap_or(Date::MIN)
-        .first_of_month()
+    day.first_of_month().yesterday().unwrap_or(Date::MIN).first_of_month()
 }
 
 /// The period last asked of one calendar, so that the calendar is asked once a period and not once a request.
@@ -170,10 +150,7 @@ impl PeriodMemo {
         let packed = self.0.load(Ordering::Relaxed);
         #[expect(clippy::cast_possible_truncation, reason = "the lower half of the word")]
         let end = Timestamp::from_secs(packed as u32);
-        let remembered = Period {
-            start: Timestamp::from_secs((packed >> 32) as u32),
-            end,
-        };
+        let remembered = Period { start: Timestamp::from_secs((packed >> 32) as u32), end };
         if remembered.contains(now) {
             return remembered;
         }
@@ -196,58 +173,17 @@ mod tests {
     fn check(unit: CalendarUnit, zone: &str, day: u8, now: &str, start: &str, end: &str) {
         let zone = TimeZone::get(zone).unwrap();
         let calendar = Calendar::utc(unit).for_account(zone, BillingDay::new(day).unwrap());
-        assert_eq!(
-            calendar.period_at(at(now)),
-            Period {
-                start: at(start),
-                end: at(end)
-            }
-        );
+        assert_eq!(calendar.period_at(at(now)), Period { start: at(start), end: at(end) });
     }
 
     #[test]
     fn months_and_days_in_utc() {
         use CalendarUnit::{Day, Month};
-        check(
-            Month,
-            "UTC",
-            1,
-            "2026-11-15T12:00:00Z",
-            "2026-11-01T00:00:00Z",
-            "2026-12-01T00:00:00Z",
-        );
-        check(
-            Month,
-            "UTC",
-            1,
-            "2026-12-31T23:59:59Z",
-            "2026-12-01T00:00:00Z",
-            "2027-01-01T00:00:00Z",
-        );
-        check(
-            Month,
-            "UTC",
-            1,
-            "2028-02-29T00:00:00Z",
-            "2028-02-01T00:00:00Z",
-            "2028-03-01T00:00:00Z",
-        );
-        check(
-            Day,
-            "UTC",
-            1,
-            "2026-11-15T00:00:00Z",
-            "2026-11-15T00:00:00Z",
-            "2026-11-16T00:00:00Z",
-        );
-        check(
-            Day,
-            "UTC",
-            1,
-            "1970-01-01T00:00:00Z",
-            "1970-01-01T00:00:00Z",
-            "1970-01-02T00:00:00Z",
-        );
+        check(Month, "UTC", 1, "2026-11-15T12:00:00Z", "2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z");
+        check(Month, "UTC", 1, "2026-12-31T23:59:59Z", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z");
+        check(Month, "UTC", 1, "2028-02-29T00:00:00Z", "2028-02-01T00:00:00Z", "2028-03-01T00:00:00Z");
+        check(Day, "UTC", 1, "2026-11-15T00:00:00Z", "2026-11-15T00:00:00Z", "2026-11-16T00:00:00Z");
+        check(Day, "UTC", 1, "1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "1970-01-02T00:00:00Z");
     }
 
     #[test]
@@ -340,13 +276,7 @@ mod tests {
 
     #[test]
     fn every_second_around_a_change_lies_in_its_own_period() {
-        for zone in [
-            "UTC",
-            "Europe/Vienna",
-            "America/Santiago",
-            "Asia/Kathmandu",
-            "Pacific/Apia",
-        ] {
+        for zone in ["UTC", "Europe/Vienna", "America/Santiago", "Asia/Kathmandu", "Pacific/Apia"] {
             for day in [1, 15, 29, 30, 31] {
                 let calendar = Calendar::utc(CalendarUnit::BillingMonth)
                     .for_account(TimeZone::get(zone).unwrap(), BillingDay::new(day).unwrap());
@@ -357,11 +287,7 @@ mod tests {
                         period.contains(now) && calendar.period_at(period.start) == period,
                         "{zone} {day} {now:?}"
                     );
-                    assert_eq!(
-                        calendar.period_at(period.end).start,
-                        period.end,
-                        "{zone} {day} {now:?}"
-                    );
+                    assert_eq!(calendar.period_at(period.end).start, period.end, "{zone} {day} {now:?}");
                     now = period.end;
                 }
             }
@@ -371,12 +297,9 @@ mod tests {
     #[test]
     fn a_memo_answers_as_the_calendar_does() {
         let (calendar, memo) = (Calendar::utc(CalendarUnit::Day), PeriodMemo::default());
-        for now in [
-            "2026-11-15T00:00:00Z",
-            "2026-11-15T23:59:59Z",
-            "2026-11-16T00:00:00Z",
-            "2026-11-15T01:00:00Z",
-        ] {
+        for now in
+            ["2026-11-15T00:00:00Z", "2026-11-15T23:59:59Z", "2026-11-16T00:00:00Z", "2026-11-15T01:00:00Z"]
+        {
             assert_eq!(memo.period(&calendar, at(now)), calendar.period_at(at(now)));
         }
     }

@@ -24,10 +24,7 @@ impl LimitName {
     /// The name, or nothing if it has a character that names may not have.
     pub fn new(name: &str) -> Option<Self> {
         let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'.' | b'_' | b'-');
-        let starts_well = name
-            .bytes()
-            .next()
-            .is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+        let starts_well = name.bytes().next().is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
         (starts_well && name.len() <= Self::LENGTH_MAX && name.bytes().all(inner)).then(|| Self(name.into()))
     }
 

@@ -39,6 +39,16 @@ pub enum Step {
     Slots(SlotStep),
 }
 
+/// Whether a meter had to be changed before it could be asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Readied {
+    /// No.
+    AsItWas,
+    /// Yes.
+    Changed,
+}
+
 /// The instant of a decision and what has been looked up for it: one value, so that every meter sees the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Moment {
@@ -64,29 +74,22 @@ impl Meter {
 
     /// What becomes of the meter when `ask` is done under `rule`, and what it says then.
     ///
-    /// A state that another algorithm wrote says nothing under this one, as if it were fresh: [`Meter::carried_over`] is how its
+    /// A state that another algorithm wrote says nothing under this one, as if it were fresh: [`Meter::bring_up`] is how its
     /// usage is kept.
     #[inline]
     pub fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment) -> (Step, Verdict) {
         let now = moment.now;
         match rule {
             Rule::TokenBucket(bucket) => {
-                let tat = if let Self::Tat(tat) = self {
-                    *tat
-                } else {
-                    Tat::default()
-                };
+                let tat = if let Self::Tat(tat) = self { *tat } else { Tat::default() };
                 let (tat, verdict) = bucket.settle(tat, ask, now);
                 (Step::Tat(tat), verdict)
             }
             Rule::FixedWindow(windowed) => {
                 let count = self.count();
                 let window = windowed.aligned(now);
-                let window = if count.is_ahead_of(window.start) {
-                    windowed.starting_at(count.start)
-                } else {
-                    window
-                };
+                let window =
+                    if count.is_ahead_of(window.start) { windowed.starting_at(count.start) } else { window };
                 let (count, verdict) = count.settle(window, windowed.limit.get(), ask, now);
                 (Step::Count(count), verdict)
             }
@@ -102,11 +105,7 @@ impl Meter {
                 (Step::Count(count), verdict)
             }
             Rule::SlidingWindow(windowed) => {
-                let counts = if let Self::Counts(counts) = self {
-                    *counts
-                } else {
-                    TwoCounts::default()
-                };
+                let counts = if let Self::Counts(counts) = self { *counts } else { TwoCounts::default() };
                 let (counts, verdict) = counts.settle(windowed, ask, now);
                 (Step::Counts(counts), verdict)
             }
@@ -119,11 +118,7 @@ impl Meter {
                     Ask::Give { .. } => SlotAsk::Release(moment.slot),
                 };
                 let empty = Slots::default();
-                let slots = if let Self::Slots(slots) = self {
-                    slots
-                } else {
-                    &empty
-                };
+                let slots = if let Self::Slots(slots) = self { slots } else { &empty };
                 let (step, verdict) = slots.settle(limit.get(), *lease, ask, now);
                 (Step::Slots(step), verdict)
             }
@@ -152,11 +147,33 @@ impl Meter {
         }
     }
 
-    /// The meter under `new`, with the usage it has under `old`.
-    pub fn carried_over(&self, old: &Rule, new: &Rule, moment: &Moment) -> Self {
-        if new.reads_states_of(old) {
-            return self.clone();
+    /// Makes a meter that was last written under `written` ready to be asked under `rule`, and says whether that changed it.
+    ///
+    /// Such a change comes from an edit of the policy or a step of the clock and not from a request, so it is kept even where
+    /// the request is refused.
+    #[inline]
+    pub fn bring_up(&mut self, written: &Rule, rule: &Rule, moment: &Moment) -> Readied {
+        if !rule.reads_states_of(written) {
+            *self = self.carried_over(written, rule, moment);
+            return Readied::Changed;
         }
+        self.mend(rule, moment.now)
+    }
+
+    /// Sets right what a clock that stepped back has left, and says whether that changed the meter.
+    #[inline]
+    pub fn mend(&mut self, rule: &Rule, now: Timestamp) -> Readied {
+        if let (Rule::TokenBucket(bucket), Self::Tat(tat)) = (rule, &mut *self)
+            && let Some(mended) = bucket.mended(*tat, now)
+        {
+            *tat = mended;
+            return Readied::Changed;
+        }
+        Readied::AsItWas
+    }
+
+    /// The meter under `new`, with the usage it has under `old`.
+    fn carried_over(&self, old: &Rule, new: &Rule, moment: &Moment) -> Self {
         if let (Rule::TokenBucket(old), Rule::TokenBucket(new), Self::Tat(tat)) = (old, new, self) {
             return Self::Tat(new.carry_over(old, *tat, moment.now));
         }
@@ -164,14 +181,7 @@ impl Meter {
         let slots_on_either_side =
             matches!(old, Rule::Concurrency { .. }) || matches!(new, Rule::Concurrency { .. });
         // The old period, if there was one, is not the new one's.
-        let (_, verdict) = self.settle(
-            old,
-            Ask::Look,
-            &Moment {
-                period: None,
-                ..*moment
-            },
-        );
+        let (_, verdict) = self.settle(old, Ask::Look, &Moment { period: None, ..*moment });
         if verdict.used > 0 && !slots_on_either_side {
             let (step, _) = carried.settle(new, Ask::Force(verdict.used), moment);
             carried.apply(step);
@@ -180,20 +190,12 @@ impl Meter {
     }
 
     fn count(&self) -> WindowCount {
-        if let Self::Count(count) = self {
-            *count
-        } else {
-            WindowCount::default()
-        }
+        if let Self::Count(count) = self { *count } else { WindowCount::default() }
     }
 
     fn on_timeline(&self, rule: &Windowed, grain: Grain, ask: Ask, now: Timestamp) -> (Step, Verdict) {
         let empty = Timeline::default();
-        let timeline = if let Self::Timeline(timeline) = self {
-            timeline
-        } else {
-            &empty
-        };
+        let timeline = if let Self::Timeline(timeline) = self { timeline } else { &empty };
         let (step, verdict) = timeline.settle(rule, grain, ask, now);
         (Step::Timeline(step), verdict)
     }

@@ -87,13 +87,7 @@ pub struct ChargePlan<'p> {
 impl<'p> ChargePlan<'p> {
     /// A plan without charges: everything passes.
     pub fn new(home: HomeId, now: Timestamp, mode: Mode, slot: SlotId) -> Self {
-        Self {
-            home,
-            now,
-            mode,
-            slot,
-            charges: ArrayVec::new(),
-        }
+        Self { home, now, mode, slot, charges: ArrayVec::new() }
     }
 
     /// Adds a charge behind those of its axis and before those of later ones. A plan that is full stays as it is: tiers are
@@ -102,9 +96,7 @@ impl<'p> ChargePlan<'p> {
         debug_assert!(!self.charges.is_full(), "a tier has at most CHARGES_MAX limits");
         match self.charges.last() {
             Some(last) if last.limit.axis > charge.limit.axis => {
-                let place = self
-                    .charges
-                    .partition_point(|earlier| earlier.limit.axis <= charge.limit.axis);
+                let place = self.charges.partition_point(|earlier| earlier.limit.axis <= charge.limit.axis);
                 let _ = self.charges.try_insert(place, charge);
             }
             _ => {
@@ -120,15 +112,7 @@ impl<'p> ChargePlan<'p> {
 
     /// The moment as the meter of `charge` sees it.
     pub(crate) fn moment(&self, charge: &Charge<'_>) -> Moment {
-        let period = if let Rule::Calendar { .. } = charge.limit.rule {
-            charge.period
-        } else {
-            None
-        };
-        Moment {
-            now: self.now,
-            period,
-            slot: self.slot,
-        }
+        let period = if let Rule::Calendar { .. } = charge.limit.rule { charge.period } else { None };
+        Moment { now: self.now, period, slot: self.slot }
     }
 }

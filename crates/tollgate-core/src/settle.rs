@@ -56,7 +56,7 @@ pub struct Settlement {
 
 /// Settles `plan` against `meters`, of which there is one for each charge, in the same order.
 ///
-/// The caller holds the home exclusively. A meter that was last written under other numbers has been carried over before.
+/// The caller holds the home exclusively and has made each meter ready with [`Meter::bring_up`].
 #[inline]
 pub fn settle(plan: &ChargePlan<'_>, meters: &mut [Meter]) -> Settlement {
     debug_assert_eq!(plan.charges().len(), meters.len(), "a meter for each charge");
@@ -64,17 +64,11 @@ pub fn settle(plan: &ChargePlan<'_>, meters: &mut [Meter]) -> Settlement {
     let mut readings = ArrayVec::new();
     let mut outcome = Outcome::Admitted { overage: 0 };
     for (index, (charge, meter)) in plan.charges().iter().zip(&*meters).enumerate() {
-        let (step, verdict) = meter.settle(
-            &charge.limit.rule,
-            ask_of(charge, plan.mode),
-            &plan.moment(charge),
-        );
+        let (step, verdict) =
+            meter.settle(&charge.limit.rule, ask_of(charge, plan.mode), &plan.moment(charge));
         let reading = Reading::new(charge, &verdict);
-        let above = if let Mode::Refund { .. } = plan.mode {
-            0
-        } else {
-            reading.overage.min(charge.cost.get())
-        };
+        let above =
+            if let Mode::Refund { .. } = plan.mode { 0 } else { reading.overage.min(charge.cost.get()) };
         outcome = outcome.and(index, verdict.answer, above);
         steps.push(step);
         readings.push(reading);
@@ -120,19 +114,15 @@ impl Outcome {
     /// whoever waits that long is not refused by another limit then.
     fn and(self, index: usize, answer: Answer, above: u64) -> Self {
         match (self, answer) {
-            (Self::Admitted { overage }, Answer::Fits) => Self::Admitted {
-                overage: overage.saturating_add(above),
-            },
+            (Self::Admitted { overage }, Answer::Fits) => {
+                Self::Admitted { overage: overage.saturating_add(above) }
+            }
             (_, Answer::Fits) | (Self::NeverFits { .. }, _) => self,
             (_, Answer::Never) => Self::NeverFits { by: index },
-            (Self::Admitted { .. }, Answer::Wait(wait)) => Self::Refused {
-                by: index,
-                retry_after: wait,
-            },
-            (Self::Refused { by, retry_after }, Answer::Wait(wait)) => Self::Refused {
-                by,
-                retry_after: retry_after.max(wait),
-            },
+            (Self::Admitted { .. }, Answer::Wait(wait)) => Self::Refused { by: index, retry_after: wait },
+            (Self::Refused { by, retry_after }, Answer::Wait(wait)) => {
+                Self::Refused { by, retry_after: retry_after.max(wait) }
+            }
         }
     }
 }
@@ -145,12 +135,6 @@ impl Reading {
             Excess::Refuse(_) => 0,
         };
         let remaining = capacity.saturating_sub(verdict.used);
-        Self {
-            used: verdict.used,
-            remaining,
-            overage,
-            next: verdict.next,
-            reset: verdict.reset,
-        }
+        Self { used: verdict.used, remaining, overage, next: verdict.next, reset: verdict.reset }
     }
 }

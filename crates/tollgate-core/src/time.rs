@@ -22,11 +22,7 @@ impl Timestamp {
 
     /// The instant `nanos` nanoseconds after the epoch, clamped to [`Timestamp::MAX`].
     pub const fn from_nanos(nanos: u64) -> Self {
-        if nanos > Self::MAX.0 {
-            Self::MAX
-        } else {
-            Self(nanos)
-        }
+        if nanos > Self::MAX.0 { Self::MAX } else { Self(nanos) }
     }
 
     /// The instant `secs` seconds after the epoch.
@@ -99,11 +95,7 @@ impl Window {
     /// A window of `secs` seconds, or nothing if that is zero or longer than [`Window::MAX`].
     pub const fn from_secs(secs: u64) -> Option<Self> {
         #[expect(clippy::cast_possible_truncation, reason = "bounded by MAX, which fits")]
-        if secs == 0 || secs > Self::MAX.0 as u64 {
-            None
-        } else {
-            Some(Self(secs as u32))
-        }
+        if secs == 0 || secs > Self::MAX.0 as u64 { None } else { Some(Self(secs as u32)) }
     }
 
     /// Its length in seconds.

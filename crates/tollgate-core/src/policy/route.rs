@@ -53,10 +53,7 @@ impl Pattern {
             None => (None, text.trim()),
         };
         let method = method.filter(|method| *method != "*").map(str::to_owned);
-        if method
-            .as_ref()
-            .is_some_and(|method| !method.bytes().all(|c| c.is_ascii_uppercase()))
-        {
+        if method.as_ref().is_some_and(|method| !method.bytes().all(|c| c.is_ascii_uppercase())) {
             return Err(BadPattern::Method);
         }
         let rest = path.strip_prefix('/').ok_or(BadPattern::NoPath)?;
@@ -74,11 +71,7 @@ impl Pattern {
         if segments.len() > Self::SEGMENTS_MAX {
             return Err(BadPattern::TooLong);
         }
-        Ok(Self {
-            method,
-            segments,
-            open_ended,
-        })
+        Ok(Self { method, segments, open_ended })
     }
 
     /// Whether a request with this method and this normalised path is meant. A slash at the end of the path says nothing.
@@ -177,10 +170,7 @@ impl Routes {
 
     /// The list. Whoever builds it has made sure that there are at most [`Routes::COUNT_MAX`].
     pub fn new(routes: Vec<Route>) -> Self {
-        debug_assert!(
-            routes.len() <= Self::COUNT_MAX,
-            "checked when the policy was read"
-        );
+        debug_assert!(routes.len() <= Self::COUNT_MAX, "checked when the policy was read");
         Self(routes)
     }
 

@@ -53,27 +53,18 @@ impl Slots {
         let wait = |deadline: u64| Nanos(deadline - now.as_nanos());
         let deadline = now.plus(lease).as_nanos();
         let used = held.len() as u64;
-        let (first, last) = (
-            held.first().map(|slot| slot.deadline),
-            held.last().map(|slot| slot.deadline),
-        );
+        let (first, last) = (held.first().map(|slot| slot.deadline), held.last().map(|slot| slot.deadline));
         let (answer, step, used, first, last) = match ask {
             SlotAsk::Look => (Answer::Fits, SlotStep::Keep, used, first, last),
             SlotAsk::Take(id) if used < limit => {
-                let step = SlotStep::Take {
-                    id,
-                    deadline,
-                    now: now.as_nanos(),
-                };
+                let step = SlotStep::Take { id, deadline, now: now.as_nanos() };
                 let first = first.map_or(deadline, |first| first.min(deadline));
                 let last = last.map_or(deadline, |last| last.max(deadline));
                 (Answer::Fits, step, used + 1, Some(first), Some(last))
             }
             SlotAsk::Take(_) => {
                 // The slot whose end leaves fewer than `limit`. Usually the first; later ones where the limit was lowered.
-                let freed = usize::try_from(used - limit)
-                    .ok()
-                    .and_then(|index| held.get(index));
+                let freed = usize::try_from(used - limit).ok().and_then(|index| held.get(index));
                 let answer = Answer::Wait(freed.map_or(Nanos::ZERO, |slot| wait(slot.deadline)));
                 (answer, SlotStep::Keep, used, first, last)
             }
@@ -86,15 +77,7 @@ impl Slots {
             }
         };
         let until = |deadline: Option<u64>| deadline.map_or(Nanos::ZERO, wait);
-        (
-            step,
-            Verdict {
-                answer,
-                used,
-                next: until(first),
-                reset: until(last),
-            },
-        )
+        (step, Verdict { answer, used, next: until(first), reset: until(last) })
     }
 
     /// Does what [`Slots::settle`] said.
@@ -131,26 +114,11 @@ mod tests {
     #[test]
     fn a_slot_is_free_again_when_released_or_past_its_deadline() {
         let mut slots = Slots::default();
-        assert_eq!(
-            ask(&mut slots, SlotAsk::Take(SlotId(1)), 100).answer,
-            Answer::Fits
-        );
-        assert_eq!(
-            ask(&mut slots, SlotAsk::Take(SlotId(2)), 110).answer,
-            Answer::Fits
-        );
-        assert_eq!(
-            ask(&mut slots, SlotAsk::Take(SlotId(3)), 120).answer,
-            Answer::Wait(Nanos::from_secs(40))
-        );
+        assert_eq!(ask(&mut slots, SlotAsk::Take(SlotId(1)), 100).answer, Answer::Fits);
+        assert_eq!(ask(&mut slots, SlotAsk::Take(SlotId(2)), 110).answer, Answer::Fits);
+        assert_eq!(ask(&mut slots, SlotAsk::Take(SlotId(3)), 120).answer, Answer::Wait(Nanos::from_secs(40)));
         assert_eq!(ask(&mut slots, SlotAsk::Release(SlotId(2)), 121).used, 1);
-        assert_eq!(
-            ask(&mut slots, SlotAsk::Take(SlotId(3)), 122).answer,
-            Answer::Fits
-        );
-        assert_eq!(
-            ask(&mut slots, SlotAsk::Take(SlotId(4)), 160).answer,
-            Answer::Fits
-        );
+        assert_eq!(ask(&mut slots, SlotAsk::Take(SlotId(3)), 122).answer, Answer::Fits);
+        assert_eq!(ask(&mut slots, SlotAsk::Take(SlotId(4)), 160).answer, Answer::Fits);
     }
 }

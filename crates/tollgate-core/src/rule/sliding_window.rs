@@ -28,12 +28,11 @@ impl TwoCounts {
     pub fn settle(self, rule: &Windowed, ask: Ask, now: Timestamp) -> (Self, Verdict) {
         let limit = rule.limit.get();
         let mut standing = self.at(rule, now);
+        let mut changed = ask != Ask::Look;
         let answer = match ask {
             Ask::Look => Answer::Fits,
             Ask::Take(cost) => {
-                let answer = fit(standing.estimate(), cost, limit, || {
-                    standing.until_at_most(limit - cost)
-                });
+                let answer = fit(standing.estimate(), cost, limit, || standing.until_at_most(limit - cost));
                 if answer == Answer::Fits {
                     standing.counts.current += cost;
                 }
@@ -44,7 +43,7 @@ impl TwoCounts {
                 Answer::Fits
             }
             Ask::Give { cost, charged_at } => {
-                standing.give(cost, charged_at);
+                changed = standing.give(cost, charged_at);
                 Answer::Fits
             }
         };
@@ -53,13 +52,8 @@ impl TwoCounts {
             0 => Nanos(standing.length - standing.elapsed),
             _ => standing.until_at_most(used - 1),
         };
-        let verdict = Verdict {
-            answer,
-            used,
-            next,
-            reset: standing.until_at_most(0),
-        };
-        (standing.counts, verdict)
+        let verdict = Verdict { answer, used, next, reset: standing.until_at_most(0) };
+        (if changed { standing.counts } else { self }, verdict)
     }
 
     /// The counts moved on to the window of `now`. A clock that stepped back stands at the start of the meter's window.
@@ -69,26 +63,16 @@ impl TwoCounts {
             self
         } else {
             let follows = start - self.start == rule.window.as_secs();
-            Self {
-                current: 0,
-                previous: if follows { self.current } else { 0 },
-                start,
-            }
+            Self { current: 0, previous: if follows { self.current } else { 0 }, start }
         };
         let elapsed = now.since(Timestamp::from_secs(counts.start)).0;
-        Standing {
-            counts,
-            length: rule.window.as_nanos(),
-            elapsed,
-        }
+        Standing { counts, length: rule.window.as_nanos(), elapsed }
     }
 }
 
 impl Standing {
     fn estimate(&self) -> u64 {
-        let TwoCounts {
-            current, previous, ..
-        } = self.counts;
+        let TwoCounts { current, previous, .. } = self.counts;
         if previous == 0 {
             return current;
         }
@@ -98,9 +82,7 @@ impl Standing {
 
     /// How long until the estimate is `target` or less. It never rises by itself, so this is the first such instant.
     fn until_at_most(&self, target: u64) -> Nanos {
-        let TwoCounts {
-            current, previous, ..
-        } = self.counts;
+        let TwoCounts { current, previous, .. } = self.counts;
         let instant = match target.checked_sub(current) {
             Some(room) => self.elapsed_when(previous, room),
             // Not before the next window, in which today's count is the one that fades.
@@ -120,13 +102,19 @@ impl Standing {
         }
     }
 
-    fn give(&mut self, cost: u64, charged_at: Timestamp) {
+    /// Takes a charge out of the count it went into, and says whether there was anything to take.
+    fn give(&mut self, cost: u64, charged_at: Timestamp) -> bool {
         let start = Timestamp::from_secs(self.counts.start);
-        if charged_at >= start {
-            self.counts.current = self.counts.current.saturating_sub(cost);
+        let count = if charged_at >= start {
+            &mut self.counts.current
         } else if start.since(charged_at).0 <= self.length {
-            self.counts.previous = self.counts.previous.saturating_sub(cost);
-        }
+            &mut self.counts.previous
+        } else {
+            return false;
+        };
+        let held = *count;
+        *count = held.saturating_sub(cost);
+        *count < held
     }
 }
 
@@ -141,55 +129,32 @@ mod tests {
     use crate::rule::Amount;
     use crate::time::Window;
 
-    const RULE: Windowed = Windowed {
-        limit: Amount::new(50).unwrap(),
-        window: Window::HOUR,
-    };
+    const RULE: Windowed = Windowed { limit: Amount::new(50).unwrap(), window: Window::HOUR };
     const HOUR: u32 = 3_600;
 
     #[test]
     fn at_a_quarter_to_a_quarter_of_the_previous_hour_counts() {
-        let counts = TwoCounts {
-            current: 10,
-            previous: 41,
-            start: 15 * HOUR,
-        };
+        let counts = TwoCounts { current: 10, previous: 41, start: 15 * HOUR };
         let (_, verdict) = counts.settle(&RULE, Ask::Look, Timestamp::from_secs(15 * HOUR + 2_700));
         assert_eq!(verdict.used, 10 + 10);
     }
 
     #[test]
     fn refused_until_the_overlap_has_shrunk_then_admitted() {
-        let counts = TwoCounts {
-            current: 20,
-            previous: 40,
-            start: 15 * HOUR,
-        };
+        let counts = TwoCounts { current: 20, previous: 40, start: 15 * HOUR };
         let now = Timestamp::from_secs(15 * HOUR + 900);
         let (_, verdict) = counts.settle(&RULE, Ask::Take(1), now);
-        let Answer::Wait(wait) = verdict.answer else {
-            panic!("30 of 40 and 20 are 50")
-        };
+        let Answer::Wait(wait) = verdict.answer else { panic!("30 of 40 and 20 are 50") };
+        assert_eq!(counts.settle(&RULE, Ask::Take(1), now.plus(wait)).1.answer, Answer::Fits);
         assert_eq!(
-            counts.settle(&RULE, Ask::Take(1), now.plus(wait)).1.answer,
-            Answer::Fits
-        );
-        assert_eq!(
-            counts
-                .settle(&RULE, Ask::Take(1), now.plus(Nanos(wait.0 - 1)))
-                .1
-                .answer,
+            counts.settle(&RULE, Ask::Take(1), now.plus(Nanos(wait.0 - 1))).1.answer,
             Answer::Wait(Nanos(1))
         );
     }
 
     #[test]
     fn a_spent_window_frees_units_only_in_the_next_one() {
-        let counts = TwoCounts {
-            current: 50,
-            previous: 0,
-            start: 15 * HOUR,
-        };
+        let counts = TwoCounts { current: 50, previous: 0, start: 15 * HOUR };
         let now = Timestamp::from_secs(15 * HOUR + 900);
         let (_, verdict) = counts.settle(&RULE, Ask::Take(1), now);
         assert_eq!(verdict.answer, Answer::Wait(Nanos(2_700_000_000_000 + 1)));

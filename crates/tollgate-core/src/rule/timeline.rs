@@ -101,26 +101,13 @@ impl Timeline {
         let (answer, step) = match ask {
             Ask::Look => (Answer::Fits, TimelineStep::Keep),
             Ask::Take(cost) => {
-                let answer = fit(used, cost, limit, || {
-                    self.until_freed(expired, used + cost - limit, now)
-                });
-                (
-                    answer,
-                    if answer == Answer::Fits {
-                        add(cost)
-                    } else {
-                        TimelineStep::Keep
-                    },
-                )
+                let answer = fit(used, cost, limit, || self.until_freed(expired, used + cost - limit, now));
+                (answer, if answer == Answer::Fits { add(cost) } else { TimelineStep::Keep })
             }
             Ask::Force(cost) => (Answer::Fits, add(cost.min(Amount::MAX - used))),
-            Ask::Give { cost, charged_at } => (
-                Answer::Fits,
-                TimelineStep::Remove {
-                    cost,
-                    until: grain.until(rule, charged_at),
-                },
-            ),
+            Ask::Give { cost, charged_at } => {
+                (Answer::Fits, TimelineStep::Remove { cost, until: grain.until(rule, charged_at) })
+            }
         };
         (step, self.verdict(rule, step, expired, answer, now))
     }
@@ -172,10 +159,7 @@ impl Timeline {
                 added = Some(until);
             }
             TimelineStep::Remove { cost, until } => {
-                if let Some(removal) = self
-                    .removal(cost, until)
-                    .filter(|removal| removal.index >= expired)
-                {
+                if let Some(removal) = self.removal(cost, until).filter(|removal| removal.index >= expired) {
                     used -= removal.removed;
                     first += usize::from(removal.whole && removal.index == first);
                     last -= usize::from(removal.whole && removal.index + 1 == last);
@@ -183,37 +167,19 @@ impl Timeline {
             }
         }
         let held = |index: usize| {
-            if first < last {
-                self.entries.get(index).map(|entry| entry.until)
-            } else {
-                None
-            }
+            if first < last { self.entries.get(index).map(|entry| entry.until) } else { None }
         };
         let wait = |until: u64| Nanos(until - now.as_nanos());
         let next = held(first).or(added).map_or(Nanos(rule.window.as_nanos()), wait);
-        let reset = added
-            .or_else(|| held(last.wrapping_sub(1)))
-            .map_or(Nanos::ZERO, wait);
-        Verdict {
-            answer,
-            used,
-            next,
-            reset,
-        }
+        let reset = added.or_else(|| held(last.wrapping_sub(1))).map_or(Nanos::ZERO, wait);
+        Verdict { answer, used, next, reset }
     }
 
     /// What taking `cost` from the entry that counts until `until` would do, if there is one.
     fn removal(&self, cost: u64, until: u64) -> Option<Removal> {
-        let index = self
-            .entries
-            .binary_search_by_key(&until, |entry| entry.until)
-            .ok()?;
+        let index = self.entries.binary_search_by_key(&until, |entry| entry.until).ok()?;
         let held = self.entries[index].total - self.total_before(index);
-        Some(Removal {
-            index,
-            removed: cost.min(held),
-            whole: cost >= held,
-        })
+        Some(Removal { index, removed: cost.min(held), whole: cost >= held })
     }
 
     /// How many entries at the front do not count any more.
@@ -225,9 +191,7 @@ impl Timeline {
     }
 
     fn used_after(&self, expired: usize) -> u64 {
-        self.entries
-            .back()
-            .map_or(0, |back| back.total - self.total_before(expired))
+        self.entries.back().map_or(0, |back| back.total - self.total_before(expired))
     }
 
     fn total_before(&self, index: usize) -> u64 {
@@ -241,9 +205,7 @@ impl Timeline {
     fn until_freed(&self, expired: usize, excess: u64, now: Timestamp) -> Nanos {
         let reached = self.total_before(expired) + excess;
         let index = self.entries.partition_point(|entry| entry.total < reached);
-        self.entries
-            .get(index)
-            .map_or(Nanos::ZERO, |entry| Nanos(entry.until - now.as_nanos()))
+        self.entries.get(index).map_or(Nanos::ZERO, |entry| Nanos(entry.until - now.as_nanos()))
     }
 
     /// When something used now stops counting, but never before what was used already: the order holds whatever the clock does.
@@ -295,18 +257,11 @@ mod tests {
     use super::*;
     use crate::time::Window;
 
-    const DAY: Windowed = Windowed {
-        limit: Amount::new(200).unwrap(),
-        window: Window::DAY,
-    };
+    const DAY: Windowed = Windowed { limit: Amount::new(200).unwrap(), window: Window::DAY };
 
     fn take(timeline: &mut Timeline, cost: u64, secs: u32) -> Answer {
-        let (step, verdict) = timeline.settle(
-            &DAY,
-            Grain::buckets(&DAY),
-            Ask::Take(cost),
-            Timestamp::from_secs(secs),
-        );
+        let (step, verdict) =
+            timeline.settle(&DAY, Grain::buckets(&DAY), Ask::Take(cost), Timestamp::from_secs(secs));
         timeline.apply(step);
         verdict.answer
     }
@@ -319,15 +274,9 @@ mod tests {
             assert_eq!(take(&mut timeline, 1, 86_400 + secs), Answer::Fits);
         }
         assert_eq!(timeline.len(), 4);
-        assert_eq!(
-            take(&mut timeline, 1, 86_600),
-            Answer::Wait(Nanos::from_secs(86_400 + 60 - 200))
-        );
+        assert_eq!(take(&mut timeline, 1, 86_600), Answer::Wait(Nanos::from_secs(86_400 + 60 - 200)));
         assert_eq!(take(&mut timeline, 60, 2 * 86_400 + 60), Answer::Fits);
-        assert_eq!(
-            take(&mut timeline, 1, 2 * 86_400 + 119),
-            Answer::Wait(Nanos::from_secs(1))
-        );
+        assert_eq!(take(&mut timeline, 1, 2 * 86_400 + 119), Answer::Wait(Nanos::from_secs(1)));
     }
 
     #[test]
@@ -343,10 +292,7 @@ mod tests {
 
     #[test]
     fn totals_that_grew_large_start_again() {
-        let mut timeline = Timeline {
-            entries: VecDeque::new(),
-            forgotten: u64::MAX / 4 + 1,
-        };
+        let mut timeline = Timeline { entries: VecDeque::new(), forgotten: u64::MAX / 4 + 1 };
         timeline.add(5, 100, 1);
         assert_eq!((timeline.forgotten, timeline.used_after(0)), (0, 5));
     }

@@ -29,6 +29,10 @@ pub enum BadBucket {
     FillsTooSlowly,
 }
 
+/// How far a clock must have stepped back before a bucket is set right. Less is no step: threads that read the clock just
+/// before others.
+const STEP_BACK_MIN: u64 = 1_000_000_000;
+
 /// The theoretical arrival time: when a bucket will be full again. `parts` is below the rule's parts per nanosecond.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Tat {
@@ -61,13 +65,7 @@ impl TokenBucket {
         let divisor = greatest_common_divisor(amount, window.as_nanos());
         #[expect(clippy::cast_possible_truncation, reason = "at most AMOUNT_MAX, which fits")]
         let parts = (amount / divisor) as u32;
-        Ok(Self {
-            amount,
-            window,
-            burst,
-            unit: window.as_nanos() / divisor,
-            parts,
-        })
+        Ok(Self { amount, window, burst, unit: window.as_nanos() / divisor, parts })
     }
 
     /// Units per window.
@@ -104,7 +102,8 @@ impl TokenBucket {
                     (Answer::Wait(self.nanos_ceil(wanted - full)), debt)
                 }
             }
-            Ask::Force(cost) => (Answer::Fits, (debt + self.parts_of(cost)).min(full)),
+            Ask::Force(cost) => (Answer::Fits, (debt + self.parts_of(cost)).min(full.max(debt))),
+            Ask::Give { .. } if debt == 0 => return (tat, self.verdict(Answer::Fits, debt)),
             Ask::Give { cost, .. } => (Answer::Fits, debt.saturating_sub(self.parts_of(cost))),
         };
         let tat = match (ask, answer) {
@@ -125,43 +124,39 @@ impl TokenBucket {
 
     fn verdict(&self, answer: Answer, debt: u128) -> Verdict {
         let full = self.full();
-        let remaining = divide(full - debt, self.unit);
+        let remaining = divide(full.saturating_sub(debt), self.unit);
         let next = debt + self.parts_of(remaining + 1) - full;
         let (next, reset) = (self.nanos_ceil(next), self.nanos_ceil(debt));
-        Verdict {
-            answer,
-            used: self.burst - remaining,
-            next,
-            reset,
-        }
+        Verdict { answer, used: self.burst - remaining, next, reset }
     }
 
-    /// What is missing from a full bucket. A `tat` further ahead than an empty bucket explains is a clock that stepped back.
+    /// An empty bucket's instant instead of `tat`, if that is further ahead than an empty bucket explains: a clock stepped
+    /// back, and without this the bucket would refuse until the clock had caught up.
+    #[inline]
+    pub fn mended(&self, tat: Tat, now: Timestamp) -> Option<Tat> {
+        let ahead = tat.nanos.saturating_sub(now.as_nanos());
+        if ahead <= STEP_BACK_MIN {
+            return None;
+        }
+        let excess = u128::from(ahead - STEP_BACK_MIN) * u128::from(self.parts) + u128::from(tat.parts);
+        (excess > self.full()).then(|| self.tat_of(self.full(), now))
+    }
+
+    /// What is missing from a full bucket.
     fn debt(&self, tat: Tat, now: Timestamp) -> u128 {
         match tat.nanos.checked_sub(now.as_nanos()) {
-            Some(ahead) => {
-                (u128::from(ahead) * u128::from(self.parts) + u128::from(tat.parts)).min(self.full())
-            }
+            Some(ahead) => u128::from(ahead) * u128::from(self.parts) + u128::from(tat.parts),
             None => 0,
         }
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a remainder is below its divisor, which is a u32"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "a remainder is below its divisor, which is a u32")]
     fn tat_of(&self, debt: u128, now: Timestamp) -> Tat {
         if self.parts == 1 {
-            return Tat {
-                nanos: now.as_nanos() + debt as u64,
-                parts: 0,
-            };
+            return Tat { nanos: now.as_nanos() + debt as u64, parts: 0 };
         }
         let parts = u128::from(self.parts);
-        Tat {
-            nanos: now.as_nanos() + (debt / parts) as u64,
-            parts: (debt % parts) as u32,
-        }
+        Tat { nanos: now.as_nanos() + (debt / parts) as u64, parts: (debt % parts) as u32 }
     }
 
     fn full(&self) -> u128 {
@@ -181,10 +176,7 @@ impl TokenBucket {
 }
 
 /// 128-bit division is a call of many cycles; nearly always both numbers fit 64 bits, where it is one instruction.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a full bucket divided by its unit is at most the burst"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "a full bucket divided by its unit is at most the burst")]
 fn divide(parts: u128, unit: u64) -> u64 {
     match u64::try_from(parts) {
         Ok(parts) => parts / unit,
@@ -211,13 +203,7 @@ mod tests {
 
     fn drain(bucket: &TokenBucket, mut tat: Tat, now: Timestamp) -> (Tat, u64) {
         let mut taken = 0;
-        while let (
-            next,
-            Verdict {
-                answer: Answer::Fits, ..
-            },
-        ) = bucket.settle(tat, Ask::Take(1), now)
-        {
+        while let (next, Verdict { answer: Answer::Fits, .. }) = bucket.settle(tat, Ask::Take(1), now) {
             (tat, taken) = (next, taken + 1);
         }
         (tat, taken)
@@ -246,8 +232,18 @@ mod tests {
     fn a_clock_that_stepped_back_an_hour_leaves_an_empty_bucket_not_a_closed_one() {
         let bucket = bucket(10, Window::SECOND, 20);
         let (tat, _) = drain(&bucket, Tat::default(), START.plus(Nanos::from_secs(3_600)));
+        let tat = bucket.mended(tat, START).unwrap();
         let (_, verdict) = bucket.settle(tat, Ask::Take(1), START);
         assert_eq!(verdict.answer, Answer::Wait(Nanos(100_000_000)));
+    }
+
+    #[test]
+    fn a_thread_that_read_the_clock_earlier_forgives_nothing() {
+        let bucket = bucket(10, Window::SECOND, 20);
+        let (tat, _) = drain(&bucket, Tat::default(), START.plus(Nanos(1_000)));
+        assert_eq!(bucket.mended(tat, START), None);
+        let (_, verdict) = bucket.settle(tat, Ask::Take(1), START);
+        assert_eq!(verdict.answer, Answer::Wait(Nanos(100_001_000)));
     }
 
     #[test]
@@ -264,14 +260,8 @@ mod tests {
     #[test]
     fn numbers_out_of_range_make_no_bucket() {
         assert_eq!(TokenBucket::new(0, Window::SECOND, 1), Err(BadBucket::Amount));
-        assert_eq!(
-            TokenBucket::new(TokenBucket::AMOUNT_MAX + 1, Window::SECOND, 1),
-            Err(BadBucket::Amount)
-        );
+        assert_eq!(TokenBucket::new(TokenBucket::AMOUNT_MAX + 1, Window::SECOND, 1), Err(BadBucket::Amount));
         assert_eq!(TokenBucket::new(1, Window::SECOND, 0), Err(BadBucket::Burst));
-        assert_eq!(
-            TokenBucket::new(1, Window::MAX, 1_000),
-            Err(BadBucket::FillsTooSlowly)
-        );
+        assert_eq!(TokenBucket::new(1, Window::MAX, 1_000), Err(BadBucket::FillsTooSlowly));
     }
 }

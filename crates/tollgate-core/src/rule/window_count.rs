@@ -23,10 +23,7 @@ impl Windowed {
     /// The aligned window with this start.
     pub(crate) fn starting_at(&self, start: u32) -> Period {
         let start = Timestamp::from_secs(start);
-        Period {
-            start,
-            end: start.plus(Nanos(self.window.as_nanos())),
-        }
+        Period { start, end: start.plus(Nanos(self.window.as_nanos())) }
     }
 }
 
@@ -51,15 +48,8 @@ impl WindowCount {
             Ask::Give { .. } => (Answer::Fits, held),
         };
         let reset = if count == 0 { Nanos::ZERO } else { left };
-        (
-            Self { count, start },
-            Verdict {
-                answer,
-                used: count,
-                next: left,
-                reset,
-            },
-        )
+        let after = if count == held { self } else { Self { count, start } };
+        (after, Verdict { answer, used: count, next: left, reset })
     }
 
     /// Whether the count belongs to a window after the one that starts at `start`: the clock stepped back, and the later
@@ -75,10 +65,7 @@ mod tests {
     use crate::rule::Amount;
     use crate::time::Window;
 
-    const RULE: Windowed = Windowed {
-        limit: Amount::new(5).unwrap(),
-        window: Window::MINUTE,
-    };
+    const RULE: Windowed = Windowed { limit: Amount::new(5).unwrap(), window: Window::MINUTE };
 
     fn take(state: WindowCount, cost: u64, secs: u32) -> (WindowCount, Answer) {
         let now = Timestamp::from_secs(secs);
@@ -99,10 +86,7 @@ mod tests {
     fn a_charge_of_an_earlier_window_is_not_given_back_to_this_one() {
         let (state, _) = take(WindowCount::default(), 3, 61);
         let now = Timestamp::from_secs(130);
-        let give = |charged_at| Ask::Give {
-            cost: 2,
-            charged_at: Timestamp::from_secs(charged_at),
-        };
+        let give = |charged_at| Ask::Give { cost: 2, charged_at: Timestamp::from_secs(charged_at) };
         let (state, _) = state.settle(RULE.aligned(now), 5, Ask::Take(4), now);
         assert_eq!(state.settle(RULE.aligned(now), 5, give(61), now).1.used, 4);
         assert_eq!(state.settle(RULE.aligned(now), 5, give(130), now).1.used, 2);

@@ -19,31 +19,18 @@ pub(super) fn carried(old: &Meter, rule: Rule, at: &At) -> Meter {
             new.keep_used_units(old, at);
         }
         (State::Window(old), State::Window(new)) if old.windows == new.windows => {
-            *new = Window {
-                limit: new.limit,
-                ..old.clone()
-            };
+            *new = Window { limit: new.limit, ..old.clone() };
         }
         (State::SlidingWindow(old), State::SlidingWindow(new)) if old.window == new.window => {
-            *new = SlidingWindow {
-                limit: new.limit,
-                ..old.clone()
-            };
+            *new = SlidingWindow { limit: new.limit, ..old.clone() };
         }
         (State::SlidingEntries(old), State::SlidingEntries(new))
             if (old.window, old.bucket) == (new.window, new.bucket) =>
         {
-            *new = SlidingEntries {
-                limit: new.limit,
-                ..old.clone()
-            };
+            *new = SlidingEntries { limit: new.limit, ..old.clone() };
         }
         (State::Concurrency(old), State::Concurrency(new)) => {
-            *new = Concurrency {
-                limit: new.limit,
-                lease: new.lease,
-                ..old.clone()
-            };
+            *new = Concurrency { limit: new.limit, lease: new.lease, ..old.clone() };
         }
 
         // Slots and units do not convert.
@@ -52,11 +39,8 @@ pub(super) fn carried(old: &Meter, rule: Rule, at: &At) -> Meter {
         // Anything else: what was used becomes one charge at `now`.
         _ => {
             let used = old.algorithm().used(at);
-            let used = if let State::TokenBucket(bucket) = &new.state {
-                used.min(bucket.burst)
-            } else {
-                used
-            };
+            let used =
+                if let State::TokenBucket(bucket) = &new.state { used.min(bucket.burst) } else { used };
             if used > 0 {
                 new.algorithm_mut().charge(used, at);
             }

@@ -12,11 +12,7 @@ pub(super) struct Concurrency {
 
 impl Concurrency {
     pub(super) fn untouched(limit: u64, lease: Nanos) -> Concurrency {
-        Concurrency {
-            limit,
-            lease,
-            slots: Vec::new(),
-        }
+        Concurrency { limit, lease, slots: Vec::new() }
     }
 
     /// The deadlines of the slots that count.
@@ -50,9 +46,7 @@ impl Algorithm for Concurrency {
     }
 
     fn next(&self, at: &At) -> Nanos {
-        self.counting(at.now)
-            .min()
-            .map_or(0, |earliest| earliest - at.now)
+        self.counting(at.now).min().map_or(0, |earliest| earliest - at.now)
     }
 
     fn reset(&self, at: &At) -> Nanos {
@@ -60,13 +54,11 @@ impl Algorithm for Concurrency {
     }
 
     fn charge(&mut self, _cost: u64, at: &At) {
-        self.slots
-            .retain(|(id, deadline)| *id != at.slot && at.now < *deadline);
+        self.slots.retain(|(id, deadline)| *id != at.slot && at.now < *deadline);
         self.slots.push((at.slot, at.now + self.lease));
     }
 
     fn refund(&mut self, _cost: u64, _charged_at: Nanos, at: &At) {
-        self.slots
-            .retain(|(id, deadline)| *id != at.slot || at.now >= *deadline);
+        self.slots.retain(|(id, deadline)| *id != at.slot || at.now >= *deadline);
     }
 }

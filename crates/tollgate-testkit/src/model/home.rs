@@ -15,10 +15,8 @@ pub struct Home {
 impl Home {
     /// Settles `charges`, given in the order rate, concurrency, quota. Slots are taken under the id `slot`.
     pub fn ask(&mut self, charges: &[Charge], mode: Mode, slot: u64, now: u64) -> Answer {
-        let mut meters: Vec<Meter> = charges
-            .iter()
-            .map(|charge| self.seen(charge, &at(charge, slot, now)))
-            .collect();
+        let mut meters: Vec<Meter> =
+            charges.iter().map(|charge| self.seen(charge, &at(charge, slot, now))).collect();
         let outcome = settle(charges, &meters, slot, now);
         if mode == Mode::Charge && matches!(outcome, Outcome::Admitted { .. }) {
             for (charge, meter) in charges.iter().zip(&mut meters) {
@@ -26,14 +24,9 @@ impl Home {
                 self.meters.insert(charge.meter, meter.clone());
             }
         }
-        let readings = charges
-            .iter()
-            .zip(&meters)
-            .map(|(charge, meter)| read(charge, meter, &at(charge, slot, now)));
-        Answer {
-            outcome,
-            readings: readings.collect(),
-        }
+        let readings =
+            charges.iter().zip(&meters).map(|(charge, meter)| read(charge, meter, &at(charge, slot, now)));
+        Answer { outcome, readings: readings.collect() }
     }
 
     /// Gives back `charge.cost` that was charged at `charged_at`; a concurrency charge releases `slot` instead.
@@ -44,9 +37,7 @@ impl Home {
         if self.meters.contains_key(&charge.meter) {
             let at = at(charge, slot, now);
             let mut meter = self.seen(charge, &at);
-            meter
-                .algorithm_mut()
-                .refund(owed(charge), u128::from(charged_at), &at);
+            meter.algorithm_mut().refund(owed(charge), u128::from(charged_at), &at);
             self.meters.insert(charge.meter, meter);
         }
     }
@@ -75,26 +66,14 @@ fn settle(charges: &[Charge], meters: &[Meter], slot: u64, now: u64) -> Outcome 
         let waits = both()
             .filter(|pair| refuses(*pair))
             .map(|(charge, meter)| saturated(meter.algorithm().wait(owed(charge), &at(charge, slot, now))));
-        return Outcome::Refused {
-            by,
-            retry_after: waits.max().unwrap_or(0),
-        };
+        return Outcome::Refused { by, retry_after: waits.max().unwrap_or(0) };
     }
 
-    let added = both()
-        .filter(|(charge, _)| bills_overage(charge))
-        .map(|(charge, meter)| {
-            let used_after = meter
-                .algorithm()
-                .used(&at(charge, slot, now))
-                .saturating_add(charge.cost);
-            charge
-                .cost
-                .min(used_after.saturating_sub(meter.algorithm().capacity()))
-        });
-    Outcome::Admitted {
-        overage: added.fold(0, u64::saturating_add),
-    }
+    let added = both().filter(|(charge, _)| bills_overage(charge)).map(|(charge, meter)| {
+        let used_after = meter.algorithm().used(&at(charge, slot, now)).saturating_add(charge.cost);
+        charge.cost.min(used_after.saturating_sub(meter.algorithm().capacity()))
+    });
+    Outcome::Admitted { overage: added.fold(0, u64::saturating_add) }
 }
 
 fn read(charge: &Charge, meter: &Meter, at: &At) -> Reading {
@@ -104,20 +83,12 @@ fn read(charge: &Charge, meter: &Meter, at: &At) -> Reading {
         remaining: capacity.saturating_sub(used),
         next: saturated(meter.algorithm().next(at)),
         reset: saturated(meter.algorithm().reset(at)),
-        overage: if bills_overage(charge) {
-            used.saturating_sub(capacity)
-        } else {
-            0
-        },
+        overage: if bills_overage(charge) { used.saturating_sub(capacity) } else { 0 },
     }
 }
 
 fn owed(charge: &Charge) -> u64 {
-    if matches!(charge.rule, Rule::Concurrency { .. }) {
-        1
-    } else {
-        charge.cost
-    }
+    if matches!(charge.rule, Rule::Concurrency { .. }) { 1 } else { charge.cost }
 }
 
 fn bills_overage(charge: &Charge) -> bool {
@@ -126,9 +97,5 @@ fn bills_overage(charge: &Charge) -> bool {
 
 fn at(charge: &Charge, slot: u64, now: u64) -> At {
     let (start, end) = charge.period.unwrap_or((0, u64::MAX));
-    At {
-        now: u128::from(now),
-        slot,
-        period: (u128::from(start), u128::from(end)),
-    }
+    At { now: u128::from(now), slot, period: (u128::from(start), u128::from(end)) }
 }

@@ -57,11 +57,9 @@ impl Meter {
     pub(super) fn untouched(rule: Rule) -> Meter {
         let ns = |seconds: u64| u128::from(seconds) * SECOND;
         let state = match rule {
-            Rule::TokenBucket {
-                amount,
-                window_s,
-                burst,
-            } => State::TokenBucket(TokenBucket::untouched(amount, ns(window_s), burst)),
+            Rule::TokenBucket { amount, window_s, burst } => {
+                State::TokenBucket(TokenBucket::untouched(amount, ns(window_s), burst))
+            }
             Rule::FixedWindow { limit, window_s } => {
                 State::Window(Window::untouched(limit, Windows::Aligned(ns(window_s))))
             }

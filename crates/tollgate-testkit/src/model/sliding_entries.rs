@@ -21,20 +21,11 @@ pub(super) struct Entry {
 
 impl SlidingEntries {
     pub(super) fn untouched(limit: u64, window: Nanos, bucket: Nanos) -> SlidingEntries {
-        SlidingEntries {
-            limit,
-            window,
-            bucket,
-            entries: Vec::new(),
-        }
+        SlidingEntries { limit, window, bucket, entries: Vec::new() }
     }
 
     fn start_of(&self, instant: Nanos) -> Nanos {
-        if self.bucket == 0 {
-            instant
-        } else {
-            instant - instant % self.bucket
-        }
+        if self.bucket == 0 { instant } else { instant - instant % self.bucket }
     }
 
     /// The instant from which an entry no longer counts.
@@ -43,9 +34,7 @@ impl SlidingEntries {
     }
 
     fn counting(&self, now: Nanos) -> impl DoubleEndedIterator<Item = &Entry> {
-        self.entries
-            .iter()
-            .filter(move |entry| now < self.forgotten(entry))
+        self.entries.iter().filter(move |entry| now < self.forgotten(entry))
     }
 
     fn sum(&self, now: Nanos) -> u128 {
@@ -74,15 +63,11 @@ impl Algorithm for SlidingEntries {
     }
 
     fn next(&self, at: &At) -> Nanos {
-        self.counting(at.now)
-            .next()
-            .map_or(self.window, |oldest| self.forgotten(oldest) - at.now)
+        self.counting(at.now).next().map_or(self.window, |oldest| self.forgotten(oldest) - at.now)
     }
 
     fn reset(&self, at: &At) -> Nanos {
-        self.counting(at.now)
-            .next_back()
-            .map_or(0, |newest| self.forgotten(newest) - at.now)
+        self.counting(at.now).next_back().map_or(0, |newest| self.forgotten(newest) - at.now)
     }
 
     fn charge(&mut self, cost: u64, at: &At) {

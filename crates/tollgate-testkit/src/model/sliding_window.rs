@@ -22,12 +22,7 @@ pub(super) struct Counts {
 
 impl SlidingWindow {
     pub(super) fn untouched(limit: u64, window: Nanos) -> SlidingWindow {
-        SlidingWindow {
-            limit,
-            window,
-            held: None,
-            behind: BTreeMap::new(),
-        }
+        SlidingWindow { limit, window, held: None, behind: BTreeMap::new() }
     }
 
     fn start_of(&self, instant: Nanos) -> Nanos {
@@ -38,16 +33,10 @@ impl SlidingWindow {
         let start = self.start_of(now);
         match self.held {
             Some(held) if start <= held.start => held,
-            Some(held) if start == held.start + self.window => Counts {
-                start,
-                current: 0,
-                previous: held.current,
-            },
-            _ => Counts {
-                start,
-                current: 0,
-                previous: 0,
-            },
+            Some(held) if start == held.start + self.window => {
+                Counts { start, current: 0, previous: held.current }
+            }
+            _ => Counts { start, current: 0, previous: 0 },
         }
     }
 
@@ -105,8 +94,7 @@ impl Algorithm for SlidingWindow {
     fn charge(&mut self, cost: u64, at: &At) {
         let mut counts = self.seen(at.now);
         counts.current = counts.current.saturating_add(cost);
-        self.behind
-            .retain(|_, start| *start + self.window >= counts.start);
+        self.behind.retain(|_, start| *start + self.window >= counts.start);
         if at.now < counts.start {
             self.behind.insert(at.now, counts.start);
         }

@@ -17,13 +17,7 @@ impl TokenBucket {
     pub(super) fn untouched(amount: u64, window: Nanos, burst: u64) -> TokenBucket {
         let amount = u128::from(amount);
         let divisor = greatest_common_divisor(window, amount);
-        TokenBucket {
-            window,
-            burst,
-            p: window / divisor,
-            q: amount / divisor,
-            tat: 0,
-        }
+        TokenBucket { window, burst, p: window / divisor, q: amount / divisor, tat: 0 }
     }
 
     /// The time that `units` take: units·T.
@@ -32,9 +26,7 @@ impl TokenBucket {
     }
 
     fn debt(&self, at: &At) -> u128 {
-        self.tat
-            .saturating_sub(at.now * self.q)
-            .min(self.time(self.burst))
+        self.tat.saturating_sub(at.now * self.q).min(self.time(self.burst))
     }
 
     fn whole_nanoseconds(&self, time: u128) -> Nanos {
@@ -88,9 +80,5 @@ impl Algorithm for TokenBucket {
 }
 
 fn greatest_common_divisor(a: u128, b: u128) -> u128 {
-    if b == 0 {
-        a
-    } else {
-        greatest_common_divisor(b, a % b)
-    }
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }

@@ -31,11 +31,7 @@ pub(super) struct Held {
 
 impl Window {
     pub(super) fn untouched(limit: u64, windows: Windows) -> Window {
-        Window {
-            limit,
-            windows,
-            held: None,
-        }
+        Window { limit, windows, held: None }
     }
 
     fn window_of_now(&self, at: &At) -> Held {
@@ -46,12 +42,7 @@ impl Window {
             }
             Windows::Calendar(_) => at.period,
         };
-        Held {
-            start,
-            end,
-            count: 0,
-            behind: BTreeSet::new(),
-        }
+        Held { start, end, count: 0, behind: BTreeSet::new() }
     }
 
     fn seen(&self, at: &At) -> Held {
@@ -99,11 +90,7 @@ impl Algorithm for Window {
 
     fn refund(&mut self, cost: u64, charged_at: Nanos, at: &At) {
         if let Some(held) = &mut self.held {
-            let made = if held.behind.contains(&charged_at) {
-                held.start
-            } else {
-                charged_at
-            };
+            let made = if held.behind.contains(&charged_at) { held.start } else { charged_at };
             let still_in_it = at.now < held.end;
             if still_in_it && held.start <= made && made < held.end {
                 held.count = held.count.saturating_sub(cost);

@@ -3,11 +3,7 @@ use super::*;
 const NOW: u64 = 6_000 * S;
 
 fn bucket(amount: u64, window_s: u64, burst: u64) -> Rule {
-    Rule::TokenBucket {
-        amount,
-        window_s,
-        burst,
-    }
+    Rule::TokenBucket { amount, window_s, burst }
 }
 
 fn fixed(limit: u64, window_s: u64) -> Rule {
@@ -37,15 +33,9 @@ fn a_token_bucket_keeps_its_used_units_with_their_fractions() {
     home.take(bucket(10, 1, 10), 6, NOW);
     // A quarter of a unit's 100 ms later 5.75 units are used: 5.75 × 50 ms under the doubled rate.
     let later = NOW + 25_000_000;
-    assert_eq!(
-        home.says(bucket(20, 1, 10), later),
-        (6, 4, 37_500_000, 287_500_000)
-    );
+    assert_eq!(home.says(bucket(20, 1, 10), later), (6, 4, 37_500_000, 287_500_000));
     // A smaller burst caps them.
-    assert_eq!(
-        home.says(bucket(20, 1, 3), later),
-        (3, 0, 50_000_000, 150_000_000)
-    );
+    assert_eq!(home.says(bucket(20, 1, 3), later), (3, 0, 50_000_000, 150_000_000));
     // 5.75 thirds of a second are 1.91666.. s.
     assert_eq!(home.says(bucket(3, 1, 10), later).3, 1_916_666_667);
 }
@@ -61,49 +51,21 @@ fn used_units_are_rounded_up_to_what_the_new_limit_can_hold() {
 #[test]
 fn another_window_turns_what_is_used_into_one_charge_at_now() {
     // The fixed window of an hour began 2,400 s before.
-    assert_eq!(
-        after_six(fixed(6, 60), fixed(10, 3600)),
-        (6, 4, 1_200 * S, 1_200 * S)
-    );
-    assert_eq!(
-        after_six(bucket(10, 1, 10), bucket(20, 2, 10)),
-        (6, 4, S / 10, 6 * S / 10)
-    );
+    assert_eq!(after_six(fixed(6, 60), fixed(10, 3600)), (6, 4, 1_200 * S, 1_200 * S));
+    assert_eq!(after_six(bucket(10, 1, 10), bucket(20, 2, 10)), (6, 4, S / 10, 6 * S / 10));
     let buckets = |window_s| Rule::SlidingBuckets { limit: 10, window_s };
     assert_eq!(after_six(buckets(60), buckets(120)), (6, 4, 121 * S, 121 * S));
 }
 
 #[test]
 fn another_algorithm_turns_what_is_used_into_one_charge_at_now() {
-    let log = Rule::SlidingLog {
-        limit: 10,
-        window_s: 10,
-    };
+    let log = Rule::SlidingLog { limit: 10, window_s: 10 };
     assert_eq!(after_six(fixed(10, 60), log), (6, 4, 10 * S, 10 * S));
     assert_eq!(after_six(log, bucket(10, 1, 10)), (6, 4, S / 10, 6 * S / 10));
     assert_eq!(after_six(log, bucket(10, 1, 4)), (4, 0, S / 10, 4 * S / 10));
     assert_eq!(after_six(bucket(10, 1, 10), log), (6, 4, 10 * S, 10 * S));
-    assert_eq!(
-        after_six(
-            log,
-            Rule::SlidingBuckets {
-                limit: 10,
-                window_s: 10
-            }
-        ),
-        (6, 4, 11 * S, 11 * S)
-    );
-    assert_eq!(
-        after_six(
-            log,
-            Rule::SlidingWindow {
-                limit: 4,
-                window_s: 60
-            }
-        )
-        .0,
-        6
-    );
+    assert_eq!(after_six(log, Rule::SlidingBuckets { limit: 10, window_s: 10 }), (6, 4, 11 * S, 11 * S));
+    assert_eq!(after_six(log, Rule::SlidingWindow { limit: 4, window_s: 60 }).0, 6);
 
     let mut home = Home::default();
     home.take(bucket(10, 1, 10), 6, NOW);
@@ -115,24 +77,12 @@ fn another_algorithm_turns_what_is_used_into_one_charge_at_now() {
 fn another_calendar_carries_its_count_into_the_period_of_now() {
     let month = |calendar, period| {
         let rule = Rule::Calendar { limit: 10, calendar };
-        Charge {
-            period: Some(period),
-            ..charge(rule, 6)
-        }
+        Charge { period: Some(period), ..charge(rule, 6) }
     };
     let mut home = Home::default();
     home.ask(&[month(1, (100, 200))], Mode::Charge, 0, 150);
     let reading = home.ask(&[month(2, (140, 240))], Mode::Peek, 0, 160).readings[0];
-    assert_eq!(
-        reading,
-        Reading {
-            used: 6,
-            remaining: 4,
-            next: 80,
-            reset: 80,
-            overage: 0
-        }
-    );
+    assert_eq!(reading, Reading { used: 6, remaining: 4, next: 80, reset: 80, overage: 0 });
     // At 200 the first calendar has forgotten; nothing is left to carry.
     let reading = home.ask(&[month(2, (140, 240))], Mode::Peek, 0, 200).readings[0];
     assert_eq!(reading.used, 0);
@@ -140,10 +90,7 @@ fn another_calendar_carries_its_count_into_the_period_of_now() {
 
 #[test]
 fn nothing_is_carried_to_or_from_slots() {
-    let slots = Rule::Concurrency {
-        limit: 10,
-        lease_ns: 60 * S,
-    };
+    let slots = Rule::Concurrency { limit: 10, lease_ns: 60 * S };
     assert_eq!(after_six(fixed(10, 60), slots), (0, 10, 0, 0));
     assert_eq!(after_six(slots, fixed(10, 60)), (0, 10, 60 * S, 0));
 }
@@ -153,10 +100,7 @@ fn a_refused_request_and_a_peek_leave_the_meter_under_its_old_rule() {
     let mut home = Home::default();
     home.take(fixed(10, 60), 6, NOW);
     let before = home.clone();
-    let log = Rule::SlidingLog {
-        limit: 6,
-        window_s: 600,
-    };
+    let log = Rule::SlidingLog { limit: 6, window_s: 600 };
     assert_eq!(home.take(log, 1, NOW), refused(600 * S));
     assert_eq!(home.says(log, NOW + S), (6, 0, 600 * S, 600 * S));
     assert_eq!(home, before);
@@ -168,10 +112,7 @@ fn a_refused_request_and_a_peek_leave_the_meter_under_its_old_rule() {
 fn a_refund_is_made_on_the_carried_meter_which_then_stays() {
     let mut home = Home::default();
     home.take(fixed(10, 60), 6, NOW);
-    let log = Rule::SlidingLog {
-        limit: 6,
-        window_s: 600,
-    };
+    let log = Rule::SlidingLog { limit: 6, window_s: 600 };
     home.give_back(log, 2, NOW + S, NOW + S);
     assert_eq!(home.says(log, NOW + 61 * S), (4, 2, 540 * S, 540 * S));
 }

@@ -1,9 +1,6 @@
 use super::*;
 
-const TWO: Rule = Rule::Concurrency {
-    limit: 2,
-    lease_ns: 30,
-};
+const TWO: Rule = Rule::Concurrency { limit: 2, lease_ns: 30 };
 
 fn take(home: &mut Home, slot: u64, now: u64) -> Outcome {
     home.ask(&[charge(TWO, 1)], Mode::Charge, slot, now).outcome
@@ -42,19 +39,13 @@ fn a_release_frees_the_slot_once() {
 #[test]
 fn a_request_takes_one_slot_whatever_its_cost() {
     let mut home = Home::default();
-    assert_eq!(
-        home.ask(&[charge(TWO, u64::MAX)], Mode::Charge, 1, 100).outcome,
-        ADMITTED
-    );
+    assert_eq!(home.ask(&[charge(TWO, u64::MAX)], Mode::Charge, 1, 100).outcome, ADMITTED);
     assert_eq!(home.says(TWO, 100).0, 1);
 }
 
 #[test]
 fn under_a_lowered_limit_a_wait_lasts_until_enough_deadlines_have_passed() {
-    let one = Rule::Concurrency {
-        limit: 1,
-        lease_ns: 5,
-    };
+    let one = Rule::Concurrency { limit: 1, lease_ns: 5 };
     let mut home = Home::default();
     take(&mut home, 1, 100);
     take(&mut home, 2, 110);

@@ -1,35 +1,15 @@
 use super::*;
 
-const RATE: Rule = Rule::TokenBucket {
-    amount: 1,
-    window_s: 1,
-    burst: 2,
-};
-const SLOTS: Rule = Rule::Concurrency {
-    limit: 2,
-    lease_ns: 5 * S,
-};
-const QUOTA: Rule = Rule::FixedWindow {
-    limit: 5,
-    window_s: 60,
-};
+const RATE: Rule = Rule::TokenBucket { amount: 1, window_s: 1, burst: 2 };
+const SLOTS: Rule = Rule::Concurrency { limit: 2, lease_ns: 5 * S };
+const QUOTA: Rule = Rule::FixedWindow { limit: 5, window_s: 60 };
 const NOW: u64 = 6_000 * S;
 
 fn three(cost: u64) -> [Charge; 3] {
     [
-        Charge {
-            meter: 1,
-            ..charge(RATE, 1)
-        },
-        Charge {
-            meter: 2,
-            ..charge(SLOTS, 1)
-        },
-        Charge {
-            meter: 3,
-            axis: Axis::Quota,
-            ..charge(QUOTA, cost)
-        },
+        Charge { meter: 1, ..charge(RATE, 1) },
+        Charge { meter: 2, ..charge(SLOTS, 1) },
+        Charge { meter: 3, axis: Axis::Quota, ..charge(QUOTA, cost) },
     ]
 }
 
@@ -46,13 +26,7 @@ fn three_meters_are_charged_all_or_none() {
     // Only the last one refuses; the first two stay as they are.
     let before = home.clone();
     let answer = home.ask(&three(2), Mode::Charge, 2, NOW);
-    assert_eq!(
-        answer.outcome,
-        Outcome::Refused {
-            by: 2,
-            retry_after: 60 * S
-        }
-    );
+    assert_eq!(answer.outcome, Outcome::Refused { by: 2, retry_after: 60 * S });
     assert_eq!(used(&answer), [1, 1, 4]);
     assert_eq!(home, before);
 }
@@ -64,22 +38,13 @@ fn the_first_in_order_names_the_reason_and_the_longest_wait_the_time() {
     home.ask(&three(2), Mode::Charge, 2, NOW);
     assert_eq!(
         home.ask(&three(1), Mode::Charge, 3, NOW).outcome,
-        Outcome::Refused {
-            by: 0,
-            retry_after: 5 * S
-        }
+        Outcome::Refused { by: 0, retry_after: 5 * S }
     );
     assert_eq!(
         home.ask(&three(1), Mode::Charge, 3, NOW + S).outcome,
-        Outcome::Refused {
-            by: 1,
-            retry_after: 4 * S
-        }
+        Outcome::Refused { by: 1, retry_after: 4 * S }
     );
-    assert_eq!(
-        home.ask(&three(1), Mode::Charge, 3, NOW + 5 * S).outcome,
-        ADMITTED
-    );
+    assert_eq!(home.ask(&three(1), Mode::Charge, 3, NOW + 5 * S).outcome, ADMITTED);
 }
 
 #[test]
@@ -88,10 +53,7 @@ fn what_can_never_fit_is_the_answer_even_when_an_earlier_limit_refuses() {
     home.ask(&three(2), Mode::Charge, 1, NOW);
     home.ask(&three(2), Mode::Charge, 2, NOW);
     let answer = home.ask(&three(6), Mode::Charge, 3, NOW);
-    assert_eq!(
-        (answer.outcome, used(&answer)),
-        (Outcome::NeverFits { by: 2 }, vec![2, 2, 4])
-    );
+    assert_eq!((answer.outcome, used(&answer)), (Outcome::NeverFits { by: 2 }, vec![2, 2, 4]));
 }
 
 #[test]
@@ -105,26 +67,9 @@ fn a_peek_changes_nothing_and_reads_the_uncharged_meters() {
 #[test]
 fn overage_is_summed_over_the_quotas_and_saturates() {
     let mut home = Home::default();
-    let two = |cost| {
-        [
-            Charge {
-                meter: 3,
-                ..billed(QUOTA, cost)
-            },
-            Charge {
-                meter: 4,
-                ..billed(QUOTA, cost)
-            },
-        ]
-    };
-    assert_eq!(
-        home.ask(&two(7), Mode::Charge, 0, NOW).outcome,
-        Outcome::Admitted { overage: 4 }
-    );
-    assert_eq!(
-        home.ask(&two(3), Mode::Peek, 0, NOW).outcome,
-        Outcome::Admitted { overage: 6 }
-    );
+    let two = |cost| [Charge { meter: 3, ..billed(QUOTA, cost) }, Charge { meter: 4, ..billed(QUOTA, cost) }];
+    assert_eq!(home.ask(&two(7), Mode::Charge, 0, NOW).outcome, Outcome::Admitted { overage: 4 });
+    assert_eq!(home.ask(&two(3), Mode::Peek, 0, NOW).outcome, Outcome::Admitted { overage: 6 });
     assert_eq!(
         home.ask(&two(u64::MAX), Mode::Charge, 0, NOW).outcome,
         Outcome::Admitted { overage: u64::MAX }

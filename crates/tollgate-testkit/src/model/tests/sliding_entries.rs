@@ -1,16 +1,10 @@
 use super::*;
 
 /// 1,440 buckets of one minute.
-const DAY: Rule = Rule::SlidingBuckets {
-    limit: 100,
-    window_s: 86_400,
-};
+const DAY: Rule = Rule::SlidingBuckets { limit: 100, window_s: 86_400 };
 const DAY_NS: u64 = 24 * HOUR;
 const MINUTE_NS: u64 = 60 * S;
-const LOG: Rule = Rule::SlidingLog {
-    limit: 3,
-    window_s: 10,
-};
+const LOG: Rule = Rule::SlidingLog { limit: 3, window_s: 10 };
 /// The start of a minute.
 const NOON: u64 = 20_000 * DAY_NS + 12 * HOUR;
 
@@ -81,10 +75,7 @@ fn a_refund_is_taken_from_the_newest_bucket_not_later_than_the_charge() {
     assert_eq!(home.says(DAY, NOON + HOUR).0, 30);
     home.give_back(DAY, 99, NOON, NOON + HOUR);
     // The emptied bucket is no longer the oldest.
-    assert_eq!(
-        home.says(DAY, NOON + HOUR),
-        (20, 80, DAY_NS - 54 * MINUTE_NS, DAY_NS - 54 * MINUTE_NS)
-    );
+    assert_eq!(home.says(DAY, NOON + HOUR), (20, 80, DAY_NS - 54 * MINUTE_NS, DAY_NS - 54 * MINUTE_NS));
     home.give_back(DAY, 1, NOON + 5 * MINUTE_NS, NOON + 3 * DAY_NS);
     assert_eq!(home.says(DAY, NOON + HOUR).0, 20);
 }
@@ -120,14 +111,5 @@ fn a_log_bills_overage() {
     home.take(LOG, 2, 100 * S);
     let answer = home.ask(&[billed(LOG, 5)], Mode::Charge, 0, 101 * S);
     assert_eq!(answer.outcome, Outcome::Admitted { overage: 4 });
-    assert_eq!(
-        answer.readings,
-        [Reading {
-            used: 7,
-            remaining: 0,
-            next: 9 * S,
-            reset: 10 * S,
-            overage: 4
-        }]
-    );
+    assert_eq!(answer.readings, [Reading { used: 7, remaining: 0, next: 9 * S, reset: 10 * S, overage: 4 }]);
 }

@@ -1,13 +1,7 @@
 use super::*;
 
-const FIFTY_PER_HOUR: Rule = Rule::SlidingWindow {
-    limit: 50,
-    window_s: 3600,
-};
-const TEN_PER_TEN_SECONDS: Rule = Rule::SlidingWindow {
-    limit: 10,
-    window_s: 10,
-};
+const FIFTY_PER_HOUR: Rule = Rule::SlidingWindow { limit: 50, window_s: 3600 };
+const TEN_PER_TEN_SECONDS: Rule = Rule::SlidingWindow { limit: 10, window_s: 10 };
 /// The start of an hour: let it be 3pm.
 const THREE_PM: u64 = 480_003 * HOUR;
 const THREE_45_PM: u64 = THREE_PM + 45 * 60 * S;
@@ -22,10 +16,7 @@ fn at_3_45_pm_a_quarter_of_the_hour_from_2_pm_still_counts() {
     // half unit: 0.5 / 42 × 3600 s = 42.857142857.. s, one nanosecond later it is below.
     let (used, remaining, next, _) = home.says(FIFTY_PER_HOUR, THREE_45_PM);
     assert_eq!((used, remaining, next), (28, 22, 42_857_142_858));
-    assert_eq!(
-        home.take(FIFTY_PER_HOUR, 23, THREE_45_PM),
-        refused(42_857_142_858)
-    );
+    assert_eq!(home.take(FIFTY_PER_HOUR, 23, THREE_45_PM), refused(42_857_142_858));
     assert_eq!(home.take(FIFTY_PER_HOUR, 22, THREE_45_PM), ADMITTED);
 }
 
@@ -34,10 +25,7 @@ fn the_estimate_falls_one_unit_at_a_time_in_the_next_window() {
     let mut home = Home::default();
     home.take(TEN_PER_TEN_SECONDS, 10, 100 * S);
     // All ten count until 110 s; then one is forgotten right after its tenth of the window began.
-    assert_eq!(
-        home.says(TEN_PER_TEN_SECONDS, 104 * S),
-        (10, 0, 6 * S + 1, 15 * S + 1)
-    );
+    assert_eq!(home.says(TEN_PER_TEN_SECONDS, 104 * S), (10, 0, 6 * S + 1, 15 * S + 1));
     assert_eq!(home.take(TEN_PER_TEN_SECONDS, 1, 104 * S), refused(6 * S + 1));
     assert_eq!(home.take(TEN_PER_TEN_SECONDS, 2, 104 * S), refused(7 * S + 1));
     assert_eq!(home.says(TEN_PER_TEN_SECONDS, 110 * S), (10, 0, 1, 9 * S + 1));
@@ -49,18 +37,12 @@ fn the_estimate_falls_one_unit_at_a_time_in_the_next_window() {
 
 #[test]
 fn an_untouched_meter_has_nothing_to_reset() {
-    assert_eq!(
-        Home::default().says(TEN_PER_TEN_SECONDS, 104 * S),
-        (0, 10, 6 * S, 0)
-    );
+    assert_eq!(Home::default().says(TEN_PER_TEN_SECONDS, 104 * S), (0, 10, 6 * S, 0));
 }
 
 #[test]
 fn a_cost_above_the_limit_never_fits() {
-    assert_eq!(
-        Home::default().take(TEN_PER_TEN_SECONDS, 11, 0),
-        Outcome::NeverFits { by: 0 }
-    );
+    assert_eq!(Home::default().take(TEN_PER_TEN_SECONDS, 11, 0), Outcome::NeverFits { by: 0 });
 }
 
 #[test]

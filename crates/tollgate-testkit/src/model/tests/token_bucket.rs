@@ -1,15 +1,7 @@
 use super::*;
 
-const TEN_PER_SECOND: Rule = Rule::TokenBucket {
-    amount: 10,
-    window_s: 1,
-    burst: 5,
-};
-const THREE_PER_SECOND: Rule = Rule::TokenBucket {
-    amount: 3,
-    window_s: 1,
-    burst: 1,
-};
+const TEN_PER_SECOND: Rule = Rule::TokenBucket { amount: 10, window_s: 1, burst: 5 };
+const THREE_PER_SECOND: Rule = Rule::TokenBucket { amount: 3, window_s: 1, burst: 1 };
 const T: u64 = S / 10;
 const NOW: u64 = 1_000 * S;
 
@@ -49,11 +41,7 @@ fn three_per_second_is_exactly_three_per_second() {
     assert_eq!(home.take(THREE_PER_SECOND, 1, NOW + 333_333_333), refused(1));
 
     // With one unit of slack nobody is ever too late, and the thirds never add up to a nanosecond.
-    let slack = Rule::TokenBucket {
-        amount: 3,
-        window_s: 1,
-        burst: 2,
-    };
+    let slack = Rule::TokenBucket { amount: 3, window_s: 1, burst: 2 };
     let mut home = Home::default();
     assert_eq!(home.take(slack, 2, NOW), ADMITTED);
     for turn in 1..3_000u64 {
@@ -67,10 +55,7 @@ fn three_per_second_is_exactly_three_per_second() {
 fn a_cost_above_the_burst_never_fits() {
     let mut home = Home::default();
     assert_eq!(home.take(TEN_PER_SECOND, 6, NOW), Outcome::NeverFits { by: 0 });
-    assert_eq!(
-        home.take(TEN_PER_SECOND, u64::MAX, NOW),
-        Outcome::NeverFits { by: 0 }
-    );
+    assert_eq!(home.take(TEN_PER_SECOND, u64::MAX, NOW), Outcome::NeverFits { by: 0 });
     assert_eq!(home, Home::default());
 }
 

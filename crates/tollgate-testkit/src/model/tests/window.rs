@@ -1,21 +1,12 @@
 use super::*;
 
-const FIXED: Rule = Rule::FixedWindow {
-    limit: 10,
-    window_s: 60,
-};
-const MONTH: Rule = Rule::Calendar {
-    limit: 10,
-    calendar: 7,
-};
+const FIXED: Rule = Rule::FixedWindow { limit: 10, window_s: 60 };
+const MONTH: Rule = Rule::Calendar { limit: 10, calendar: 7 };
 /// The start of a minute.
 const MINUTE: u64 = 6_000 * S;
 
 fn in_period(cost: u64, period: (u64, u64)) -> Charge {
-    Charge {
-        period: Some(period),
-        ..charge(MONTH, cost)
-    }
+    Charge { period: Some(period), ..charge(MONTH, cost) }
 }
 
 #[test]
@@ -29,10 +20,7 @@ fn a_fixed_window_admits_its_limit_and_starts_over_at_the_aligned_end() {
     assert_eq!(home.take(FIXED, 10, MINUTE + 60 * S), ADMITTED);
     assert_eq!(home.says(FIXED, MINUTE + 60 * S), (10, 0, 60 * S, 60 * S));
     assert_eq!(home.says(FIXED, MINUTE + 120 * S), (0, 10, 60 * S, 0));
-    assert_eq!(
-        home.take(FIXED, 11, MINUTE + 120 * S),
-        Outcome::NeverFits { by: 0 }
-    );
+    assert_eq!(home.take(FIXED, 11, MINUTE + 120 * S), Outcome::NeverFits { by: 0 });
 }
 
 #[test]
@@ -72,43 +60,19 @@ fn a_charge_made_by_a_clock_that_was_behind_is_given_back_from_the_meters_window
 fn a_calendar_period_is_what_the_caller_says_it_is() {
     let (first, second) = ((100, 250), (250, 300));
     let mut home = Home::default();
-    assert_eq!(
-        home.ask(&[in_period(10, first)], Mode::Charge, 0, 120).outcome,
-        ADMITTED
-    );
+    assert_eq!(home.ask(&[in_period(10, first)], Mode::Charge, 0, 120).outcome, ADMITTED);
     let answer = home.ask(&[in_period(1, first)], Mode::Charge, 0, 130);
     assert_eq!(answer.outcome, refused(120));
-    let full = Reading {
-        used: 10,
-        remaining: 0,
-        next: 120,
-        reset: 120,
-        overage: 0,
-    };
+    let full = Reading { used: 10, remaining: 0, next: 120, reset: 120, overage: 0 };
     assert_eq!(answer.readings, [full]);
 
-    assert_eq!(
-        home.ask(&[in_period(4, second)], Mode::Charge, 0, 250).outcome,
-        ADMITTED
-    );
+    assert_eq!(home.ask(&[in_period(4, second)], Mode::Charge, 0, 250).outcome, ADMITTED);
     // The clock steps back into the first period; the meter stays in the second.
     let answer = home.ask(&[in_period(1, first)], Mode::Peek, 0, 240);
-    assert_eq!(
-        answer.readings,
-        [Reading {
-            used: 4,
-            remaining: 6,
-            next: 60,
-            reset: 60,
-            overage: 0
-        }]
-    );
+    assert_eq!(answer.readings, [Reading { used: 4, remaining: 6, next: 60, reset: 60, overage: 0 }]);
     home.refund(&in_period(10, second), 0, 120, 260);
     home.refund(&in_period(3, second), 0, 250, 260);
-    assert_eq!(
-        home.ask(&[in_period(1, second)], Mode::Peek, 0, 260).readings[0].used,
-        1
-    );
+    assert_eq!(home.ask(&[in_period(1, second)], Mode::Peek, 0, 260).readings[0].used, 1);
 }
 
 #[test]
@@ -122,15 +86,5 @@ fn overage_is_the_part_of_the_cost_above_what_remained() {
     assert_eq!(ask(8), (ADMITTED, 8, 2, 0));
     assert_eq!(ask(5), (Outcome::Admitted { overage: 3 }, 13, 0, 3));
     assert_eq!(ask(5), (Outcome::Admitted { overage: 5 }, 18, 0, 8));
-    assert_eq!(
-        ask(u64::MAX),
-        (
-            Outcome::Admitted {
-                overage: u64::MAX - 10
-            },
-            u64::MAX,
-            0,
-            u64::MAX - 10
-        )
-    );
+    assert_eq!(ask(u64::MAX), (Outcome::Admitted { overage: u64::MAX - 10 }, u64::MAX, 0, u64::MAX - 10));
 }
