@@ -111,7 +111,7 @@ impl<'p> ChargePlan<'p> {
     }
 
     /// The moment as the meter of `charge` sees it.
-    pub(crate) fn moment(&self, charge: &Charge<'_>) -> Moment {
+    pub fn moment(&self, charge: &Charge<'_>) -> Moment {
         let period = if let Rule::Calendar { .. } = charge.limit.rule { charge.period } else { None };
         Moment { now: self.now, period, slot: self.slot }
     }

@@ -12,6 +12,7 @@ const LOCKED: u32 = 1;
 const EMPTY: u32 = 0;
 /// Some home's.
 const LIVE: u32 = 2;
+const LIVE_LOCKED: u32 = LIVE | LOCKED;
 /// Its array is being replaced; whoever comes here starts again in the new one.
 const MOVED: u32 = 4;
 
@@ -68,7 +69,7 @@ impl<B> Cell<B> {
         loop {
             let state = self.state.load(Ordering::Acquire);
             match state {
-                LIVE | 3 if !self.is_of(id) => return Probe::Other,
+                LIVE | LIVE_LOCKED if !self.is_of(id) => return Probe::Other,
                 LIVE if self.lock_from(LIVE) => {
                     return Probe::Held { cell: Held { cell: self, then: LIVE }, fresh: false };
                 }
@@ -110,7 +111,7 @@ impl<B> Cell<B> {
         self.id[0].store(low, Ordering::Relaxed);
         self.id[1].store(high, Ordering::Relaxed);
         // Published before the lock is given back: others can pass by without waiting for the first decision.
-        self.state.store(LIVE | LOCKED, Ordering::Release);
+        self.state.store(LIVE_LOCKED, Ordering::Release);
     }
 
     #[inline]
@@ -153,5 +154,75 @@ fn pause(spins: &mut u32) {
         yield_now();
     } else {
         spin_loop();
+    }
+}
+
+/// Every interleaving of a few threads, tried by loom: `RUSTFLAGS="--cfg loom" cargo test --release -p tollgate-store --lib loom`.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    fn add_one(cell: &Cell<u64>, id: u128) -> &'static str {
+        match cell.probe(id, IfEmpty::Claim) {
+            Probe::Held { mut cell, .. } => {
+                cell.with(|count| *count += 1);
+                "held"
+            }
+            Probe::Other => "other",
+            Probe::Empty => "empty",
+            Probe::Moved => "moved",
+        }
+    }
+
+    #[test]
+    fn loom_two_threads_that_claim_one_home_share_its_cell() {
+        loom::model(|| {
+            let cell = Arc::new(Cell::<u64>::default());
+            let other = {
+                let cell = Arc::clone(&cell);
+                thread::spawn(move || add_one(&cell, 7))
+            };
+            let outcomes = [add_one(&cell, 7), other.join().unwrap()];
+            assert_eq!(outcomes, ["held", "held"]);
+            assert_eq!(cell.seal().unwrap().1.with(|count| *count), 2);
+        });
+    }
+
+    #[test]
+    fn loom_a_cell_is_one_homes_only() {
+        loom::model(|| {
+            let cell = Arc::new(Cell::<u64>::default());
+            let other = {
+                let cell = Arc::clone(&cell);
+                thread::spawn(move || add_one(&cell, 8))
+            };
+            let mut outcomes = [add_one(&cell, 7), other.join().unwrap()];
+            outcomes.sort_unstable();
+            assert_eq!(outcomes, ["held", "other"]);
+        });
+    }
+
+    #[test]
+    fn loom_what_is_counted_before_a_move_moves_and_what_comes_after_is_told() {
+        loom::model(|| {
+            let cell = Arc::new(Cell::<u64>::default());
+            let other = {
+                let cell = Arc::clone(&cell);
+                thread::spawn(move || add_one(&cell, 7))
+            };
+            let moved = cell.seal().map_or(0, |(id, mut held)| {
+                assert_eq!(id, 7);
+                held.with(std::mem::take)
+            });
+            match other.join().unwrap() {
+                "held" => assert_eq!(moved, 1),
+                "moved" => assert_eq!(moved, 0),
+                outcome => panic!("{outcome}"),
+            }
+            assert!(matches!(cell.probe(7, IfEmpty::Claim), Probe::Moved));
+        });
     }
 }

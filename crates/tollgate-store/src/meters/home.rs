@@ -1,0 +1,307 @@
+//! The meters of one home, packed: two small ones lie in the cell itself, anything more in a list of its own.
+//!
+//! Most callers have a rate and a quota, which together fill the cell to the last byte: a decision for them touches one cache
+//! line and allocates nothing.
+
+use std::sync::RwLock;
+
+use arrayvec::ArrayVec;
+use tollgate_core::book::{LimitBook, LimitId};
+use tollgate_core::meter::{Meter, Moment, Readied};
+use tollgate_core::plan::{CHARGES_MAX, Charge, ChargePlan, Mode};
+use tollgate_core::rule::concurrency::SlotId;
+use tollgate_core::rule::token_bucket::Tat;
+use tollgate_core::rule::window_count::WindowCount;
+use tollgate_core::rule::{Ask, Rule};
+use tollgate_core::settle::{Settlement, settle};
+use tollgate_core::time::Timestamp;
+
+/// How many meters fit a cell.
+const SMALL_MAX: usize = 2;
+
+/// A meter whose state is one number and a half: a token bucket's instant, or a count and its window.
+#[repr(C, packed(4))]
+#[derive(Clone, Copy, Debug, Default)]
+struct Small {
+    limit: u32,
+    sharer: u32,
+    value: u64,
+    extra: u32,
+}
+
+/// A meter in the list of a home that has outgrown its cell.
+#[derive(Debug)]
+struct Entry {
+    limit: LimitId,
+    sharer: u32,
+    meter: Meter,
+}
+
+/// Which half of the payload holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u32)]
+enum Form {
+    /// No meters. Zero, so that zeroed memory is a home without meters.
+    #[default]
+    None = 0,
+    One = 1,
+    Two = 2,
+    List = 3,
+}
+
+/// A pointer that a cell can hold without the alignment that would cost it eight bytes.
+#[repr(C, packed(4))]
+#[derive(Clone, Copy)]
+struct ListPointer(*mut Vec<Entry>);
+
+#[repr(C)]
+union Payload {
+    small: [Small; SMALL_MAX],
+    list: ListPointer,
+}
+
+/// The meters of one home.
+#[repr(C)]
+pub(crate) struct Home {
+    form: Form,
+    payload: Payload,
+}
+
+// SAFETY: the list is owned by the home alone, and an entry can be sent.
+unsafe impl Send for Home {}
+
+impl Default for Home {
+    fn default() -> Self {
+        Self { form: Form::None, payload: Payload { small: [Small::default(); SMALL_MAX] } }
+    }
+}
+
+impl std::fmt::Debug for Home {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Home").field("form", &self.form).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        drop(self.take_list());
+    }
+}
+
+impl Home {
+    /// Settles a plan against the meters of this home.
+    #[inline]
+    pub(crate) fn settle(&mut self, plan: &ChargePlan<'_>, book: &RwLock<LimitBook>) -> Settlement {
+        match self.settle_in_cell(plan) {
+            Some(settlement) => settlement,
+            None => self.settle_in_list(plan, book),
+        }
+    }
+
+    /// Settles a plan whose charges all have their small meters here, written under the very limits that are asked.
+    #[inline]
+    fn settle_in_cell(&mut self, plan: &ChargePlan<'_>) -> Option<Settlement> {
+        let (charges, small) = (plan.charges(), self.small_mut());
+        if charges.len() > small.len() {
+            return None;
+        }
+        let mut places = ArrayVec::<usize, SMALL_MAX>::new();
+        let mut meters = ArrayVec::<Meter, SMALL_MAX>::new();
+        let mut readied = Readied::AsItWas;
+        for charge in charges {
+            let place = small.iter().position(|small| small.is_of(charge))?;
+            let mut meter = small[place].meter(&charge.limit.rule)?;
+            if meter.mend(&charge.limit.rule, plan.now) == Readied::Changed {
+                readied = Readied::Changed;
+            }
+            places.push(place);
+            meters.push(meter);
+        }
+        let settlement = settle(plan, &mut meters);
+        if is_kept(&settlement, plan.mode, readied) {
+            for (place, meter) in places.into_iter().zip(&meters) {
+                small[place].set(meter);
+            }
+        }
+        Some(settlement)
+    }
+
+    /// Settles any plan: meters that are new, large, or were written under other limits.
+    #[cold]
+    fn settle_in_list(&mut self, plan: &ChargePlan<'_>, book: &RwLock<LimitBook>) -> Settlement {
+        let book = book.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.with_list(&book, |list| settle_list(list, plan, &book))
+    }
+
+    /// Forgets the meters that say nothing any more, and says whether any are left.
+    pub(crate) fn forget_idle(&mut self, book: &LimitBook, now: Timestamp) -> Left {
+        self.with_list(book, |list| {
+            list.retain(|entry| {
+                let moment = Moment { now, period: None, slot: SlotId(0) };
+                book.rule(entry.limit)
+                    .is_some_and(|rule| entry.meter.settle(rule, Ask::Look, &moment).1.reset.0 > 0)
+            });
+            if list.is_empty() { Left::Nothing } else { Left::Meters }
+        })
+    }
+
+    /// Calls `f` with the meters as a list, and packs them again afterwards.
+    fn with_list<R>(&mut self, book: &LimitBook, f: impl FnOnce(&mut Vec<Entry>) -> R) -> R {
+        let mut list = match self.take_list() {
+            Some(list) => list,
+            None => Box::new(self.small_mut().iter().filter_map(|small| small.entry(book)).collect()),
+        };
+        let result = f(&mut list);
+        self.pack(list);
+        result
+    }
+
+    #[expect(clippy::box_collection, reason = "the cell holds one pointer, not three words")]
+    fn pack(&mut self, list: Box<Vec<Entry>>) {
+        let small: Option<ArrayVec<Small, SMALL_MAX>> =
+            if list.len() <= SMALL_MAX { list.iter().map(Small::of).collect() } else { None };
+        let Some(small) = small else {
+            self.form = Form::List;
+            self.payload.list = ListPointer(Box::into_raw(list));
+            return;
+        };
+        self.form = match small.len() {
+            0 => Form::None,
+            1 => Form::One,
+            _ => Form::Two,
+        };
+        let mut packed = [Small::default(); SMALL_MAX];
+        packed[..small.len()].copy_from_slice(&small);
+        self.payload.small = packed;
+    }
+
+    fn small_mut(&mut self) -> &mut [Small] {
+        let count = match self.form {
+            Form::None | Form::List => return &mut [],
+            Form::One => 1,
+            Form::Two => 2,
+        };
+        // SAFETY: the form says that the payload holds small meters.
+        unsafe { &mut self.payload.small[..count] }
+    }
+
+    #[expect(clippy::box_collection, reason = "the cell holds one pointer, not three words")]
+    fn take_list(&mut self) -> Option<Box<Vec<Entry>>> {
+        if self.form != Form::List {
+            return None;
+        }
+        self.form = Form::None;
+        // SAFETY: the form said that the payload holds a list, which `pack` made from a box; it does not say so any more.
+        Some(unsafe { Box::from_raw(self.payload.list.0) })
+    }
+}
+
+/// Whether a home still has meters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Left {
+    Meters,
+    Nothing,
+}
+
+/// Settles a plan against meters that were never used: what a home says that does not exist.
+pub(crate) fn settle_fresh(plan: &ChargePlan<'_>) -> Settlement {
+    let mut meters: ArrayVec<Meter, CHARGES_MAX> =
+        plan.charges().iter().map(|charge| Meter::fresh(&charge.limit.rule)).collect();
+    settle(plan, &mut meters)
+}
+
+fn settle_list(list: &mut Vec<Entry>, plan: &ChargePlan<'_>, book: &LimitBook) -> Settlement {
+    let mut places = ArrayVec::<Option<usize>, CHARGES_MAX>::new();
+    let mut meters = ArrayVec::<Meter, CHARGES_MAX>::new();
+    let mut readied = Readied::AsItWas;
+    for charge in plan.charges() {
+        let rule = &charge.limit.rule;
+        let place = list.iter().position(|entry| entry.is_of(charge, book));
+        let mut meter = place.map_or_else(|| Meter::fresh(rule), |place| list[place].meter.clone());
+        if let Some(written) = place.and_then(|place| book.rule(list[place].limit))
+            && meter.bring_up(written, rule, &plan.moment(charge)) == Readied::Changed
+        {
+            readied = Readied::Changed;
+        }
+        places.push(place);
+        meters.push(meter);
+    }
+    let settlement = settle(plan, &mut meters);
+    let kept = is_kept(&settlement, plan.mode, readied);
+    let charged = settlement.outcome.changes_meters(plan.mode);
+    for ((charge, place), meter) in plan.charges().iter().zip(places).zip(meters) {
+        let entry = Entry { limit: charge.id, sharer: charge.sharer.get(), meter };
+        match place {
+            Some(place) if kept => list[place] = entry,
+            None if charged => list.push(entry),
+            _ => {}
+        }
+    }
+    settlement
+}
+
+/// Whether the meters of a settled plan are written back: they were charged, or had to be changed before they could be asked.
+fn is_kept(settlement: &Settlement, mode: Mode, readied: Readied) -> bool {
+    settlement.outcome.changes_meters(mode) || (readied == Readied::Changed && mode != Mode::Peek)
+}
+
+impl Entry {
+    fn is_of(&self, charge: &Charge<'_>, book: &LimitBook) -> bool {
+        self.sharer == charge.sharer.get() && book.same_meter(self.limit, charge.id)
+    }
+}
+
+impl Small {
+    #[inline]
+    fn is_of(self, charge: &Charge<'_>) -> bool {
+        self.limit == charge.id.get() && self.sharer == charge.sharer.get()
+    }
+
+    /// The meter this is of `rule`, if a meter of it is small.
+    #[inline]
+    fn meter(self, rule: &Rule) -> Option<Meter> {
+        match rule {
+            Rule::TokenBucket(_) => Some(Meter::Tat(Tat { nanos: self.value, parts: self.extra })),
+            Rule::FixedWindow(_) | Rule::Calendar { .. } => {
+                Some(Meter::Count(WindowCount { count: self.value, start: self.extra }))
+            }
+            Rule::SlidingWindow(_)
+            | Rule::SlidingBuckets(_)
+            | Rule::SlidingLog(_)
+            | Rule::Concurrency { .. } => None,
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, meter: &Meter) {
+        (self.value, self.extra) = match meter {
+            Meter::Tat(tat) => (tat.nanos, tat.parts),
+            Meter::Count(count) => (count.count, count.start),
+            Meter::Counts(_) | Meter::Timeline(_) | Meter::Slots(_) => return,
+        };
+    }
+
+    fn of(entry: &Entry) -> Option<Self> {
+        let mut small = Self { limit: entry.limit.get(), sharer: entry.sharer, ..Self::default() };
+        small.set(&entry.meter);
+        matches!(entry.meter, Meter::Tat(_) | Meter::Count(_)).then_some(small)
+    }
+
+    fn entry(&self, book: &LimitBook) -> Option<Entry> {
+        let limit = LimitId::from_number(self.limit);
+        let meter = self.meter(book.rule(limit)?)?;
+        Some(Entry { limit, sharer: self.sharer, meter })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_and_a_quota_fill_a_cache_line_to_the_last_byte() {
+        assert_eq!(size_of::<Small>(), 20);
+        assert_eq!(size_of::<Home>(), 44);
+        assert_eq!(size_of::<super::super::cell::Cell<Home>>(), 64);
+    }
+}

@@ -1,0 +1,225 @@
+//! The table: partitions of homes, each an array that is replaced by a larger one when it fills.
+//!
+//! A thread finds its way with two loads and takes one lock, that of the cell. While an array is being replaced, whoever needs
+//! one of its homes waits; all other partitions go on. Arrays that were replaced are given back once no thread can still be
+//! looking at them.
+
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+
+use crossbeam_epoch::{Guard, pin};
+use tollgate_core::book::{LimitBook, LimitId};
+use tollgate_core::limit::Limit;
+use tollgate_core::plan::{ChargePlan, HomeId, Mode};
+use tollgate_core::settle::Settlement;
+use tollgate_core::time::Timestamp;
+
+use super::array::{Array, Found, find};
+use super::cell::{Cell, IfEmpty};
+use super::home::{Home, Left, settle_fresh};
+
+/// How many bits of a home's hash choose its partition. 64 partitions: few enough that a million homes lie on huge pages, many
+/// enough that replacing one at ten million takes milliseconds.
+const PARTITION_BITS: u32 = 6;
+
+/// The smallest array.
+const LENGTH_LOG2_MIN: u32 = 3;
+
+/// Where the array of a partition is: its first cell, with the length's logarithm in the bits that alignment leaves free.
+struct Place(AtomicPtr<Cell<Home>>);
+
+/// What is rarely needed of a partition, away from what every decision reads.
+#[repr(align(128))]
+struct Upkeep {
+    array: Mutex<Array>,
+    homes: AtomicUsize,
+}
+
+/// The meters of many homes.
+pub struct MeterTable {
+    places: Box<[Place]>,
+    upkeep: Box<[Upkeep]>,
+    book: RwLock<LimitBook>,
+}
+
+/// What a sweep did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Swept {
+    /// Homes that were forgotten because all their meters had nothing to say any more.
+    pub forgotten: usize,
+    /// Homes that are left.
+    pub kept: usize,
+}
+
+impl Default for MeterTable {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for MeterTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MeterTable")
+            .field("homes", &self.homes())
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+impl MeterTable {
+    /// A table without homes.
+    pub fn new() -> Self {
+        let arrays: Vec<Array> = (0..1 << PARTITION_BITS).map(|_| Array::new(LENGTH_LOG2_MIN)).collect();
+        let places = arrays.iter().map(Place::of).collect();
+        let upkeep = arrays
+            .into_iter()
+            .map(|array| Upkeep { array: Mutex::new(array), homes: AtomicUsize::new(0) })
+            .collect();
+        Self { places, upkeep, book: RwLock::default() }
+    }
+
+    /// The number under which meters of `limit` are kept. Plans name limits by it.
+    pub fn enter(&self, limit: &Limit) -> LimitId {
+        self.book.write().unwrap_or_else(PoisonError::into_inner).enter(limit)
+    }
+
+    /// Settles a plan: charges every meter it names, or none.
+    pub fn settle(&self, plan: &ChargePlan<'_>) -> Settlement {
+        let partition = partition_of(plan.home);
+        let if_empty = match plan.mode {
+            Mode::Charge | Mode::Force => IfEmpty::Claim,
+            // Looking at a stranger, or giving back to one, makes nobody a home.
+            Mode::Peek | Mode::Refund { .. } => IfEmpty::Leave,
+        };
+        let guard = pin();
+        loop {
+            match find(self.cells(partition, &guard), plan.home.0, if_empty) {
+                Found::Held { mut cell, fresh } => {
+                    let settlement = cell.with(|home| home.settle(plan, &self.book));
+                    drop(cell);
+                    if fresh {
+                        self.count_new_home(partition);
+                    }
+                    return settlement;
+                }
+                Found::Absent => return settle_fresh(plan),
+                Found::Full => self.grow(partition),
+                Found::Moved => drop(self.lock(partition)),
+            }
+        }
+    }
+
+    /// Forgets every home whose meters have nothing to say at `now`.
+    pub fn sweep(&self, now: Timestamp) -> Swept {
+        let mut swept = Swept::default();
+        for (partition, upkeep) in self.upkeep.iter().enumerate() {
+            let array = self.lock(partition);
+            let length_log2 = fitting(upkeep.homes.load(Ordering::Relaxed));
+            let before = upkeep.homes.load(Ordering::Relaxed);
+            let book = self.book.read().unwrap_or_else(PoisonError::into_inner);
+            let kept = self.replace(partition, array, length_log2, |home| home.forget_idle(&book, now));
+            swept.kept += kept;
+            swept.forgotten += before.saturating_sub(kept);
+        }
+        swept
+    }
+
+    /// How many homes there are.
+    pub fn homes(&self) -> usize {
+        self.upkeep.iter().map(|upkeep| upkeep.homes.load(Ordering::Relaxed)).sum()
+    }
+
+    /// The memory of all cells. The lists of homes with more than two meters come on top.
+    pub fn bytes(&self) -> usize {
+        (0..self.upkeep.len()).map(|partition| self.lock(partition).bytes()).sum()
+    }
+
+    /// The cells of a partition. They stay valid for as long as the guard lives.
+    #[inline]
+    fn cells<'g>(&self, partition: usize, _guard: &'g Guard) -> &'g [Cell<Home>] {
+        let (first, length) = self.places[partition].get();
+        // SAFETY: a place always holds an array of that length, and a replaced array is given back only after every guard that
+        // was alive at the time has gone.
+        unsafe { std::slice::from_raw_parts(first, length) }
+    }
+
+    #[cold]
+    fn count_new_home(&self, partition: usize) {
+        let homes = self.upkeep[partition].homes.fetch_add(1, Ordering::Relaxed) + 1;
+        let (_, length) = self.places[partition].get();
+        if homes > Array::homes_max(length.trailing_zeros()) {
+            self.grow(partition);
+        }
+    }
+
+    #[cold]
+    fn grow(&self, partition: usize) {
+        let array = self.lock(partition);
+        let homes = self.upkeep[partition].homes.load(Ordering::Relaxed);
+        // Another thread may have been faster.
+        if homes >= Array::homes_max(array.length_log2()) {
+            let length_log2 = array.length_log2() + 1;
+            self.replace(partition, array, length_log2, |_| Left::Meters);
+        }
+    }
+
+    /// Moves the homes of a partition that `keep` leaves meters to into a new array, and counts them.
+    fn replace(
+        &self,
+        partition: usize,
+        mut array: MutexGuard<'_, Array>,
+        length_log2: u32,
+        mut keep: impl FnMut(&mut Home) -> Left,
+    ) -> usize {
+        let new = Array::new(length_log2);
+        let mut kept = 0;
+        array.vacate(|id, mut home| {
+            if keep(&mut home) == Left::Meters {
+                new.insert(id, home);
+                kept += 1;
+            }
+        });
+        self.places[partition].set(&new);
+        self.upkeep[partition].homes.store(kept, Ordering::Relaxed);
+        let old = std::mem::replace(&mut *array, new);
+        drop(array);
+        pin().defer(move || drop(old));
+        kept
+    }
+
+    fn lock(&self, partition: usize) -> MutexGuard<'_, Array> {
+        self.upkeep[partition].array.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    fn of(array: &Array) -> Self {
+        Self(AtomicPtr::new(Self::tagged(array)))
+    }
+
+    fn tagged(array: &Array) -> *mut Cell<Home> {
+        array.cells().as_ptr().cast_mut().map_addr(|address| address | array.length_log2() as usize)
+    }
+
+    fn set(&self, array: &Array) {
+        self.0.store(Self::tagged(array), Ordering::Release);
+    }
+
+    #[inline]
+    fn get(&self) -> (*const Cell<Home>, usize) {
+        const TAG: usize = align_of::<Cell<Home>>() - 1;
+        let tagged = self.0.load(Ordering::Acquire);
+        (tagged.map_addr(|address| address & !TAG), 1 << (tagged.addr() & TAG))
+    }
+}
+
+/// The highest bits choose the partition; the lowest ones the cell within it.
+#[inline]
+fn partition_of(home: HomeId) -> usize {
+    (home.0 >> (128 - PARTITION_BITS)) as usize
+}
+
+/// The length of the smallest array that takes so many homes.
+fn fitting(homes: usize) -> u32 {
+    (LENGTH_LOG2_MIN..usize::BITS).find(|log2| Array::homes_max(*log2) > homes).unwrap_or(LENGTH_LOG2_MIN)
+}
