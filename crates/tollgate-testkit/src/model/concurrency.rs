@@ -66,7 +66,6 @@ impl Algorithm for Concurrency {
     }
 
     fn refund(&mut self, _cost: u64, _charged_at: Nanos, at: &At) {
-        self.slots
-            .retain(|(id, deadline)| *id != at.slot || at.now >= *deadline);
+        self.slots.retain(|(id, _)| *id != at.slot);
     }
 }

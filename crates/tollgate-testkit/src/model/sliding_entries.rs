@@ -94,14 +94,13 @@ impl Algorithm for SlidingEntries {
         }
     }
 
-    fn refund(&mut self, cost: u64, charged_at: Nanos, at: &At) {
+    fn refund(&mut self, cost: u64, charged_at: Nanos, _at: &At) {
         let charged = self.start_of(charged_at);
-        if let Some(index) = self.entries.iter().rposition(|entry| entry.start <= charged)
-            && at.now < self.forgotten(&self.entries[index])
-        {
-            let amount = &mut self.entries[index].amount;
-            *amount = amount.saturating_sub(cost);
-            self.entries.retain(|entry| entry.amount > 0);
+        for entry in &mut self.entries {
+            if entry.start == charged {
+                entry.amount = entry.amount.saturating_sub(cost);
+            }
         }
+        self.entries.retain(|entry| entry.amount > 0);
     }
 }

@@ -37,6 +37,8 @@ fn a_release_frees_the_slot_once() {
     assert_eq!(home.says(TWO, 115), (1, 1, 25, 25));
     release(&mut home, 2, 140);
     assert_eq!(home.says(TWO, 140), (0, 2, 0, 0));
+    // Released after its deadline it is gone all the same, also for a clock that is behind.
+    assert_eq!(home.says(TWO, 115), (0, 2, 0, 0));
 }
 
 #[test]

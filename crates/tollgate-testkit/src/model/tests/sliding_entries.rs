@@ -71,22 +71,40 @@ fn an_admission_drops_for_good_what_no_longer_counts() {
 }
 
 #[test]
-fn a_refund_is_taken_from_the_newest_bucket_not_later_than_the_charge() {
+fn a_refund_is_taken_from_the_bucket_of_the_charge() {
     let mut home = Home::default();
     home.take(DAY, 30, NOON);
     home.take(DAY, 20, NOON + 5 * MINUTE_NS);
     home.give_back(DAY, 10, NOON + 59 * S, NOON + HOUR);
+    assert_eq!(home.says(DAY, NOON + HOUR).0, 40);
+    // No bucket holds these.
     home.give_back(DAY, 10, NOON + 4 * MINUTE_NS, NOON + HOUR);
+    home.give_back(DAY, 10, NOON + 6 * MINUTE_NS, NOON + HOUR);
     home.give_back(DAY, 99, NOON - 1, NOON + HOUR);
-    assert_eq!(home.says(DAY, NOON + HOUR).0, 30);
+    assert_eq!(home.says(DAY, NOON + HOUR).0, 40);
     home.give_back(DAY, 99, NOON, NOON + HOUR);
     // The emptied bucket is no longer the oldest.
     assert_eq!(
         home.says(DAY, NOON + HOUR),
         (20, 80, DAY_NS - 54 * MINUTE_NS, DAY_NS - 54 * MINUTE_NS)
     );
+    // A bucket that no longer counts is still there until an admission drops it.
     home.give_back(DAY, 1, NOON + 5 * MINUTE_NS, NOON + 3 * DAY_NS);
-    assert_eq!(home.says(DAY, NOON + HOUR).0, 20);
+    assert_eq!(home.says(DAY, NOON + HOUR).0, 19);
+}
+
+#[test]
+fn a_charge_made_by_a_clock_that_was_behind_is_not_found_again() {
+    for rule in [DAY, LOG] {
+        let mut home = Home::default();
+        home.take(rule, 1, NOON);
+        home.take(rule, 2, NOON - HOUR);
+        let before = home.clone();
+        home.give_back(rule, 2, NOON - HOUR, NOON);
+        assert_eq!(home, before);
+        home.give_back(rule, 3, NOON, NOON);
+        assert_eq!(home.says(rule, NOON).0, 0);
+    }
 }
 
 #[test]
@@ -110,7 +128,7 @@ fn a_log_gives_back_what_was_charged_at_that_instant() {
     home.take(LOG, 2, 104 * S);
     home.give_back(LOG, 2, 104 * S, 105 * S);
     assert_eq!(home.says(LOG, 105 * S), (1, 2, 5 * S, 5 * S));
-    home.give_back(LOG, 1, 100 * S, 110 * S);
+    home.give_back(LOG, 1, 100 * S + 1, 105 * S);
     assert_eq!(home.says(LOG, 105 * S).0, 1);
 }
 
