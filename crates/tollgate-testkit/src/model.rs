@@ -14,6 +14,7 @@ mod sliding_window;
 #[cfg(test)]
 mod tests;
 mod token_bucket;
+mod view;
 mod window;
 
 pub use home::Home;

@@ -136,9 +136,7 @@ fn overage_is_the_part_of_the_cost_above_what_remained() {
     assert_eq!(
         ask(u64::MAX),
         (
-            Outcome::Admitted {
-                overage: u64::MAX - 10
-            },
+            Outcome::Admitted { overage: u64::MAX },
             u64::MAX,
             0,
             u64::MAX - 10
