@@ -3,7 +3,7 @@
 //! It shares nothing with the production code, has no cleverness to be wrong about, and counts in 128-bit integers
 //! so that no instant, cost or amount can overflow. Durations that do not fit are reported as `u64::MAX`.
 //!
-//! Rules are taken as valid: amounts, limits, bursts and windows are at least 1.
+//! Rules are taken as valid: amounts, limits, bursts, costs and windows are at least 1.
 
 mod carry;
 mod concurrency;

@@ -12,6 +12,12 @@ pub(super) type Nanos = u128;
 
 const SECOND: Nanos = 1_000_000_000;
 
+/// The last instant there is, in February 2106.
+pub(super) const END_OF_TIME: Nanos = ((1 << 32) - 1) * SECOND;
+
+/// Where amounts, costs and counts stop.
+pub(super) const MOST: u64 = (1 << 53) - 1;
+
 /// The circumstances of a call.
 pub(super) struct At {
     pub(super) now: Nanos,

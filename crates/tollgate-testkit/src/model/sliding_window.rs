@@ -1,6 +1,6 @@
 //! The sliding window of two counts. Waits are searched for, not calculated.
 
-use super::meter::{Algorithm, At, Nanos, saturated};
+use super::meter::{Algorithm, At, MOST, Nanos, saturated};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SlidingWindow {
@@ -99,7 +99,7 @@ impl Algorithm for SlidingWindow {
 
     fn charge(&mut self, cost: u64, at: &At) {
         let mut counts = self.seen(at.now);
-        counts.current = counts.current.saturating_add(cost);
+        counts.current = counts.current.saturating_add(cost).min(MOST);
         self.held = Some(counts);
     }
 

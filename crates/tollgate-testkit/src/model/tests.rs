@@ -14,6 +14,10 @@ use super::*;
 
 const S: u64 = 1_000_000_000;
 const HOUR: u64 = 3600 * S;
+/// The largest amount, cost and count.
+const MOST: u64 = 9_007_199_254_740_991;
+/// The last instant.
+const END: u64 = 4_294_967_295 * S;
 
 fn charge(rule: Rule, cost: u64) -> Charge {
     let axis = match rule {

@@ -1,7 +1,7 @@
 //! One charge and its meter as they stand at the instant of a call.
 
 use super::carry::carried;
-use super::meter::{At, Meter, saturated};
+use super::meter::{At, END_OF_TIME, Meter, saturated};
 use super::{Charge, Reading, Rule};
 
 pub(super) struct View<'a> {
@@ -14,7 +14,7 @@ impl View<'_> {
     pub(super) fn new<'a>(charge: &'a Charge, meter: Option<&Meter>, slot: u64, now: u64) -> View<'a> {
         let (start, end) = charge.period.unwrap_or((0, u64::MAX));
         let at = At {
-            now: u128::from(now),
+            now: u128::from(now).min(END_OF_TIME),
             slot,
             period: (u128::from(start), u128::from(end)),
         };
@@ -69,10 +69,8 @@ impl View<'_> {
     }
 
     pub(super) fn give_back(&mut self, charged_at: u64) {
-        let cost = self.cost();
-        self.meter
-            .algorithm_mut()
-            .refund(cost, u128::from(charged_at), &self.at);
+        let (cost, charged_at) = (self.cost(), u128::from(charged_at).min(END_OF_TIME));
+        self.meter.algorithm_mut().refund(cost, charged_at, &self.at);
     }
 
     pub(super) fn reading(&self) -> Reading {

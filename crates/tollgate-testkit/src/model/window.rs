@@ -1,6 +1,6 @@
 //! Fixed and calendar windows: one count per window.
 
-use super::meter::{Algorithm, At, Nanos};
+use super::meter::{Algorithm, At, END_OF_TIME, MOST, Nanos};
 
 /// Where windows begin and end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Window {
     }
 
     fn until_end(&self, at: &At) -> Nanos {
-        self.seen(at).end.saturating_sub(at.now)
+        self.seen(at).end.min(END_OF_TIME).saturating_sub(at.now)
     }
 }
 
@@ -81,7 +81,7 @@ impl Algorithm for Window {
 
     fn charge(&mut self, cost: u64, at: &At) {
         let mut held = self.seen(at);
-        held.count = held.count.saturating_add(cost);
+        held.count = held.count.saturating_add(cost).min(MOST);
         self.held = Some(held);
     }
 

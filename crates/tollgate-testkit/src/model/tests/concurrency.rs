@@ -45,7 +45,7 @@ fn a_release_frees_the_slot_once() {
 fn a_request_takes_one_slot_whatever_its_cost() {
     let mut home = Home::default();
     assert_eq!(
-        home.ask(&[charge(TWO, u64::MAX)], Mode::Charge, 1, 100).outcome,
+        home.ask(&[charge(TWO, MOST)], Mode::Charge, 1, 100).outcome,
         ADMITTED
     );
     assert_eq!(home.says(TWO, 100).0, 1);

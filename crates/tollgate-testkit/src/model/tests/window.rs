@@ -134,12 +134,7 @@ fn overage_is_the_part_of_the_cost_above_what_remained() {
     assert_eq!(ask(5), (Outcome::Admitted { overage: 3 }, 13, 0, 3));
     assert_eq!(ask(5), (Outcome::Admitted { overage: 5 }, 18, 0, 8));
     assert_eq!(
-        ask(u64::MAX),
-        (
-            Outcome::Admitted { overage: u64::MAX },
-            u64::MAX,
-            0,
-            u64::MAX - 10
-        )
+        ask(MOST),
+        (Outcome::Admitted { overage: MOST }, MOST, 0, MOST - 10)
     );
 }
