@@ -20,10 +20,16 @@ impl Home {
             .map(|charge| View::new(charge, self.meters.get(&charge.meter), slot, now))
             .collect();
         let outcome = settle(&views);
-        if mode == Mode::Charge && matches!(outcome, Outcome::Admitted { .. }) {
+        if mode == Mode::Charge {
+            let admitted = matches!(outcome, Outcome::Admitted { .. });
             for view in &mut views {
-                view.pay();
-                self.meters.insert(view.charge.meter, view.meter.clone());
+                if admitted {
+                    view.pay();
+                }
+                // What an edit or a clock step has made of a meter is kept even where the request is refused.
+                if admitted || self.meters.contains_key(&view.charge.meter) {
+                    self.meters.insert(view.charge.meter, view.meter.clone());
+                }
             }
         }
         Answer {

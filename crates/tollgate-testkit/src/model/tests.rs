@@ -3,6 +3,7 @@
 mod carry;
 mod concurrency;
 mod extremes;
+mod kept;
 mod promises;
 mod several;
 mod sliding_entries;
