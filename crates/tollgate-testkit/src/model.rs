@@ -81,12 +81,15 @@ pub struct Charge {
     pub period: Option<(u64, u64)>,
 }
 
-/// Whether an admitted request is charged.
+/// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it all")]
 pub enum Mode {
+    /// Charge if every charge fits.
     Charge,
+    /// Say what would become of it and change nothing.
     Peek,
+    /// Charge what has happened already, fit or not. Only slots may refuse it.
+    Force,
 }
 
 /// What a meter says after the call; `next` and `reset` in nanoseconds.

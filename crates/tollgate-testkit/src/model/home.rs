@@ -19,8 +19,8 @@ impl Home {
             .iter()
             .map(|charge| View::new(charge, self.meters.get(&charge.meter), slot, now))
             .collect();
-        let outcome = settle(&views);
-        if mode == Mode::Charge {
+        let outcome = settle(&views, mode);
+        if mode != Mode::Peek {
             let admitted = matches!(outcome, Outcome::Admitted { .. });
             for view in &mut views {
                 if admitted {
@@ -51,12 +51,12 @@ impl Home {
     }
 }
 
-fn settle(views: &[View]) -> Outcome {
-    if let Some(by) = views.iter().position(View::never_fits) {
+fn settle(views: &[View], mode: Mode) -> Outcome {
+    if let Some(by) = views.iter().position(|view| view.never_fits(mode)) {
         return Outcome::NeverFits { by };
     }
-    if let Some(by) = views.iter().position(View::refuses) {
-        let refusing = views.iter().filter(|view| view.refuses());
+    if let Some(by) = views.iter().position(|view| view.refuses(mode)) {
+        let refusing = views.iter().filter(|view| view.refuses(mode));
         return Outcome::Refused {
             by,
             retry_after: refusing.map(View::wait).max().unwrap_or(0),

@@ -3,6 +3,7 @@
 mod carry;
 mod concurrency;
 mod extremes;
+mod force;
 mod kept;
 mod promises;
 mod several;

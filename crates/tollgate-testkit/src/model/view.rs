@@ -2,7 +2,7 @@
 
 use super::carry::carried;
 use super::meter::{At, END_OF_TIME, Meter, saturated};
-use super::{Charge, Reading, Rule};
+use super::{Charge, Mode, Reading, Rule};
 
 pub(super) struct View<'a> {
     pub(super) charge: &'a Charge,
@@ -41,12 +41,17 @@ impl View<'_> {
             )
     }
 
-    pub(super) fn never_fits(&self) -> bool {
-        !self.bills_overage() && self.cost() > self.meter.algorithm().capacity()
+    /// Whether it is settled without asking if it fits.
+    fn is_settled_anyway(&self, mode: Mode) -> bool {
+        self.bills_overage() || (mode == Mode::Force && !self.takes_a_slot())
     }
 
-    pub(super) fn refuses(&self) -> bool {
-        !self.bills_overage() && !self.meter.algorithm().fits(self.cost(), &self.at)
+    pub(super) fn never_fits(&self, mode: Mode) -> bool {
+        !self.is_settled_anyway(mode) && self.cost() > self.meter.algorithm().capacity()
+    }
+
+    pub(super) fn refuses(&self, mode: Mode) -> bool {
+        !self.is_settled_anyway(mode) && !self.meter.algorithm().fits(self.cost(), &self.at)
     }
 
     /// Only asked of a charge that refuses.
