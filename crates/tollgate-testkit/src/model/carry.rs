@@ -49,7 +49,7 @@ pub(super) fn carried(old: &Meter, rule: Rule, at: &At) -> Meter {
         // Slots and units do not convert.
         (State::Concurrency(_), _) | (_, State::Concurrency(_)) => {}
 
-        // Anything else: what was used becomes one charge at `now`, of which a token bucket takes what its burst holds.
+        // Anything else: what was used becomes one charge at `now`, for a token bucket capped by its burst.
         _ => {
             let used = old.algorithm().used(at);
             if used > 0 {

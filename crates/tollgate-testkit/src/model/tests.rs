@@ -2,12 +2,14 @@
 
 mod carry;
 mod concurrency;
+mod ends;
 mod extremes;
 mod force;
 mod kept;
 mod promises;
 mod several;
-mod sliding_entries;
+mod sliding_buckets;
+mod sliding_log;
 mod sliding_window;
 mod token_bucket;
 mod window;

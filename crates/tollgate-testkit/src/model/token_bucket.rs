@@ -37,7 +37,7 @@ impl TokenBucket {
         time.div_ceil(self.q)
     }
 
-    /// A `tat` that far ahead comes from a clock that stepped back: the bucket counts as empty and refills from here.
+    /// A `tat` that far ahead comes from a clock that stepped back: it is empty and refills from here.
     pub(super) fn mend(&mut self, at: &At) {
         let empty = at.now * self.q + self.time(self.burst);
         if self.tat > empty + SECOND * self.q {

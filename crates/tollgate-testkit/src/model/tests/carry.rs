@@ -85,27 +85,11 @@ fn another_algorithm_turns_what_is_used_into_one_charge_at_now() {
     assert_eq!(after_six(log, bucket(10, 1, 10)), (6, 4, S / 10, 6 * S / 10));
     assert_eq!(after_six(log, bucket(10, 1, 4)), (4, 0, S / 10, 4 * S / 10));
     assert_eq!(after_six(bucket(10, 1, 10), log), (6, 4, 10 * S, 10 * S));
-    assert_eq!(
-        after_six(
-            log,
-            Rule::SlidingBuckets {
-                limit: 10,
-                window_s: 10
-            }
-        ),
-        (6, 4, 11 * S, 11 * S)
-    );
-    assert_eq!(
-        after_six(
-            log,
-            Rule::SlidingWindow {
-                limit: 4,
-                window_s: 60
-            }
-        )
-        .0,
-        6
-    );
+    let (limit, window_s) = (10, 10);
+    let buckets = Rule::SlidingBuckets { limit, window_s };
+    assert_eq!(after_six(log, buckets), (6, 4, 11 * S, 11 * S));
+    let two_counts = Rule::SlidingWindow { limit: 4, window_s };
+    assert_eq!(after_six(log, two_counts).0, 6);
 
     let mut home = Home::default();
     home.take(bucket(10, 1, 10), 6, NOW);
