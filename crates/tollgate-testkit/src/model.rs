@@ -3,7 +3,7 @@
 //! It shares nothing with the production code, has no cleverness to be wrong about, and counts in 128-bit integers
 //! so that no instant, cost or amount can overflow. Durations that do not fit are reported as `u64::MAX`.
 //!
-//! Rules are taken as valid: amounts, limits, bursts and windows are at least 1.
+//! Rules are taken as valid: amounts, limits, bursts, costs and windows are at least 1.
 
 mod carry;
 mod concurrency;
@@ -14,6 +14,7 @@ mod sliding_window;
 #[cfg(test)]
 mod tests;
 mod token_bucket;
+mod view;
 mod window;
 
 pub use home::Home;
@@ -80,12 +81,15 @@ pub struct Charge {
     pub period: Option<(u64, u64)>,
 }
 
-/// Whether an admitted request is charged.
+/// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it all")]
 pub enum Mode {
+    /// Charge if every charge fits.
     Charge,
+    /// Say what would become of it and change nothing.
     Peek,
+    /// Charge what has happened already, fit or not. Only slots may refuse it.
+    Force,
 }
 
 /// What a meter says after the call; `next` and `reset` in nanoseconds.

@@ -9,15 +9,15 @@ use super::window::Window;
 
 /// The meter as `rule` sees it.
 pub(super) fn carried(old: &Meter, rule: Rule, at: &At) -> Meter {
+    let old = old.mended(at);
     if old.rule == rule {
-        return old.clone();
+        return old;
     }
     let mut new = Meter::untouched(rule);
     match (&old.state, &mut new.state) {
-        // Only amounts, burst or lease differ: counts, instants and slots stay.
-        (State::TokenBucket(old), State::TokenBucket(new)) if old.window == new.window => {
-            new.keep_used_units(old, at);
-        }
+        (State::TokenBucket(old), State::TokenBucket(new)) => new.keep_used_units(old, at),
+
+        // Only amounts or lease differ: counts, instants and slots stay.
         (State::Window(old), State::Window(new)) if old.windows == new.windows => {
             *new = Window { limit: new.limit, ..old.clone() };
         }
@@ -36,11 +36,9 @@ pub(super) fn carried(old: &Meter, rule: Rule, at: &At) -> Meter {
         // Slots and units do not convert.
         (State::Concurrency(_), _) | (_, State::Concurrency(_)) => {}
 
-        // Anything else: what was used becomes one charge at `now`.
+        // Anything else: what was used becomes one charge at `now`, for a token bucket capped by its burst.
         _ => {
             let used = old.algorithm().used(at);
-            let used =
-                if let State::TokenBucket(bucket) = &new.state { used.min(bucket.burst) } else { used };
             if used > 0 {
                 new.algorithm_mut().charge(used, at);
             }

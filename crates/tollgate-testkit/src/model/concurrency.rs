@@ -1,6 +1,6 @@
 //! Concurrency: slots held under ids until released or past their deadline.
 
-use super::meter::{Algorithm, At, Nanos, saturated};
+use super::meter::{Algorithm, At, END_OF_TIME, Nanos, saturated};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Concurrency {
@@ -55,10 +55,10 @@ impl Algorithm for Concurrency {
 
     fn charge(&mut self, _cost: u64, at: &At) {
         self.slots.retain(|(id, deadline)| *id != at.slot && at.now < *deadline);
-        self.slots.push((at.slot, at.now + self.lease));
+        self.slots.push((at.slot, (at.now + self.lease).min(END_OF_TIME)));
     }
 
     fn refund(&mut self, _cost: u64, _charged_at: Nanos, at: &At) {
-        self.slots.retain(|(id, deadline)| *id != at.slot || at.now >= *deadline);
+        self.slots.retain(|(id, _)| *id != at.slot);
     }
 }

@@ -10,7 +10,13 @@ use super::window::{Window, Windows};
 /// Instants and durations; wide enough that nothing overflows.
 pub(super) type Nanos = u128;
 
-const SECOND: Nanos = 1_000_000_000;
+pub(super) const SECOND: Nanos = 1_000_000_000;
+
+/// The last instant there is, in February 2106.
+pub(super) const END_OF_TIME: Nanos = ((1 << 32) - 1) * SECOND;
+
+/// Where amounts, costs and counts stop.
+pub(super) const MOST: u64 = (1 << 53) - 1;
 
 /// The circumstances of a call.
 pub(super) struct At {
@@ -81,6 +87,15 @@ impl Meter {
             }
         };
         Meter { rule, state }
+    }
+
+    /// The meter after what is set right before anything else.
+    pub(super) fn mended(&self, at: &At) -> Meter {
+        let mut meter = self.clone();
+        if let State::TokenBucket(bucket) = &mut meter.state {
+            bucket.mend(at);
+        }
+        meter
     }
 
     pub(super) fn algorithm(&self) -> &dyn Algorithm {

@@ -2,7 +2,7 @@
 //!
 //! An entry covers the time from its `start` to `start + bucket`; in a log, `bucket` is 0 and an entry is an instant.
 
-use super::meter::{Algorithm, At, Nanos, saturated};
+use super::meter::{Algorithm, At, MOST, Nanos, saturated};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SlidingEntries {
@@ -73,20 +73,21 @@ impl Algorithm for SlidingEntries {
     fn charge(&mut self, cost: u64, at: &At) {
         self.entries = self.counting(at.now).copied().collect();
         let start = self.start_of(at.now);
+        let amount = cost.min(MOST - self.used(at));
         match self.entries.last_mut() {
-            Some(newest) if start <= newest.start => newest.amount = newest.amount.saturating_add(cost),
-            _ => self.entries.push(Entry { start, amount: cost }),
+            Some(newest) if start <= newest.start => newest.amount += amount,
+            _ => self.entries.push(Entry { start, amount }),
         }
+        self.entries.retain(|entry| entry.amount > 0);
     }
 
-    fn refund(&mut self, cost: u64, charged_at: Nanos, at: &At) {
+    fn refund(&mut self, cost: u64, charged_at: Nanos, _at: &At) {
         let charged = self.start_of(charged_at);
-        if let Some(index) = self.entries.iter().rposition(|entry| entry.start <= charged)
-            && at.now < self.forgotten(&self.entries[index])
-        {
-            let amount = &mut self.entries[index].amount;
-            *amount = amount.saturating_sub(cost);
-            self.entries.retain(|entry| entry.amount > 0);
+        for entry in &mut self.entries {
+            if entry.start == charged {
+                entry.amount = entry.amount.saturating_sub(cost);
+            }
         }
+        self.entries.retain(|entry| entry.amount > 0);
     }
 }

@@ -1,16 +1,12 @@
 //! The sliding window of two counts. Waits are searched for, not calculated.
 
-use std::collections::BTreeMap;
-
-use super::meter::{Algorithm, At, Nanos, saturated};
+use super::meter::{Algorithm, At, MOST, Nanos, saturated};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SlidingWindow {
     pub(super) limit: u64,
     pub(super) window: Nanos,
     pub(super) held: Option<Counts>,
-    /// When charges were made by a clock that was behind, and the start of the window they went into.
-    pub(super) behind: BTreeMap<Nanos, Nanos>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +18,7 @@ pub(super) struct Counts {
 
 impl SlidingWindow {
     pub(super) fn untouched(limit: u64, window: Nanos) -> SlidingWindow {
-        SlidingWindow { limit, window, held: None, behind: BTreeMap::new() }
+        SlidingWindow { limit, window, held: None }
     }
 
     fn start_of(&self, instant: Nanos) -> Nanos {
@@ -93,24 +89,20 @@ impl Algorithm for SlidingWindow {
 
     fn charge(&mut self, cost: u64, at: &At) {
         let mut counts = self.seen(at.now);
-        counts.current = counts.current.saturating_add(cost);
-        self.behind.retain(|_, start| *start + self.window >= counts.start);
-        if at.now < counts.start {
-            self.behind.insert(at.now, counts.start);
-        }
+        counts.current = counts.current.saturating_add(cost).min(MOST);
         self.held = Some(counts);
     }
 
     fn refund(&mut self, cost: u64, charged_at: Nanos, at: &At) {
         let mut counts = self.seen(at.now);
-        let made = self.start_of(*self.behind.get(&charged_at).unwrap_or(&charged_at));
-        let count = if made == counts.start {
+        let count = if charged_at >= counts.start {
             &mut counts.current
-        } else if made + self.window == counts.start {
+        } else if charged_at + self.window >= counts.start {
             &mut counts.previous
         } else {
             return;
         };
+        // With nothing to give back the meter does not even move on to the window of `now`.
         if *count > 0 {
             *count = count.saturating_sub(cost);
             self.held = Some(counts);

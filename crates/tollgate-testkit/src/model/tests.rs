@@ -2,10 +2,14 @@
 
 mod carry;
 mod concurrency;
+mod ends;
 mod extremes;
+mod force;
+mod kept;
 mod promises;
 mod several;
-mod sliding_entries;
+mod sliding_buckets;
+mod sliding_log;
 mod sliding_window;
 mod token_bucket;
 mod window;
@@ -14,6 +18,10 @@ use super::*;
 
 const S: u64 = 1_000_000_000;
 const HOUR: u64 = 3600 * S;
+/// The largest amount, cost and count.
+const MOST: u64 = 9_007_199_254_740_991;
+/// The last instant.
+const END: u64 = 4_294_967_295 * S;
 
 fn charge(rule: Rule, cost: u64) -> Charge {
     let axis = match rule {

@@ -1,11 +1,10 @@
 //! The token bucket. Every quantity of time in here is a count of 1/q nanoseconds, so that T = p is whole.
 
-use super::meter::{Algorithm, At, Nanos, saturated};
+use super::meter::{Algorithm, At, Nanos, SECOND, saturated};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TokenBucket {
-    pub(super) window: Nanos,
-    pub(super) burst: u64,
+    burst: u64,
     /// T = W / amount = p/q nanoseconds in lowest terms.
     p: u128,
     q: u128,
@@ -17,7 +16,7 @@ impl TokenBucket {
     pub(super) fn untouched(amount: u64, window: Nanos, burst: u64) -> TokenBucket {
         let amount = u128::from(amount);
         let divisor = greatest_common_divisor(window, amount);
-        TokenBucket { window, burst, p: window / divisor, q: amount / divisor, tat: 0 }
+        TokenBucket { burst, p: window / divisor, q: amount / divisor, tat: 0 }
     }
 
     /// The time that `units` take: units·T.
@@ -26,11 +25,19 @@ impl TokenBucket {
     }
 
     fn debt(&self, at: &At) -> u128 {
-        self.tat.saturating_sub(at.now * self.q).min(self.time(self.burst))
+        self.tat.saturating_sub(at.now * self.q)
     }
 
     fn whole_nanoseconds(&self, time: u128) -> Nanos {
         time.div_ceil(self.q)
+    }
+
+    /// A `tat` that far ahead comes from a clock that stepped back: it is empty and refills from here.
+    pub(super) fn mend(&mut self, at: &At) {
+        let empty = at.now * self.q + self.time(self.burst);
+        if self.tat > empty + SECOND * self.q {
+            self.tat = empty;
+        }
     }
 
     /// With u = d/T of the old bucket, the debt becomes u·T of this one, at most b·T.
@@ -51,9 +58,10 @@ impl Algorithm for TokenBucket {
         self.debt(at) + self.time(cost) <= self.time(self.burst)
     }
 
-    /// capacity − remaining, with remaining = floor((b·T − d) / T).
+    /// b − remaining, with remaining = floor(max(0, b·T − d) / T).
     fn used(&self, at: &At) -> u64 {
-        self.burst - saturated((self.time(self.burst) - self.debt(at)) / self.p)
+        let left = self.time(self.burst).saturating_sub(self.debt(at));
+        self.burst - saturated(left / self.p)
     }
 
     /// d + cost·T − b·T.
@@ -70,12 +78,16 @@ impl Algorithm for TokenBucket {
         self.whole_nanoseconds(self.debt(at))
     }
 
+    /// What does not fit leaves the bucket empty, or as far in debt as it was.
     fn charge(&mut self, cost: u64, at: &At) {
-        self.tat = at.now * self.q + self.debt(at) + self.time(cost);
+        let debt = (self.debt(at) + self.time(cost)).min(self.time(self.burst));
+        self.tat = at.now * self.q + debt.max(self.debt(at));
     }
 
     fn refund(&mut self, cost: u64, _charged_at: Nanos, at: &At) {
-        self.tat = at.now * self.q + self.debt(at).saturating_sub(self.time(cost));
+        if self.debt(at) > 0 {
+            self.tat = at.now * self.q + self.debt(at).saturating_sub(self.time(cost));
+        }
     }
 }
 

@@ -1,8 +1,6 @@
 //! Fixed and calendar windows: one count per window.
 
-use std::collections::BTreeSet;
-
-use super::meter::{Algorithm, At, Nanos};
+use super::meter::{Algorithm, At, END_OF_TIME, MOST, Nanos};
 
 /// Where windows begin and end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,13 +18,11 @@ pub(super) struct Window {
     pub(super) held: Option<Held>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Held {
     start: Nanos,
     end: Nanos,
     count: u64,
-    /// When charges were made in this window by a clock that was behind it.
-    behind: BTreeSet<Nanos>,
 }
 
 impl Window {
@@ -42,19 +38,19 @@ impl Window {
             }
             Windows::Calendar(_) => at.period,
         };
-        Held { start, end, count: 0, behind: BTreeSet::new() }
+        Held { start, end, count: 0 }
     }
 
     fn seen(&self, at: &At) -> Held {
-        match &self.held {
+        match self.held {
             // Windows follow each other without a gap: the window of `now` starts later once this one is over.
-            Some(held) if at.now < held.end => held.clone(),
+            Some(held) if at.now < held.end => held,
             _ => self.window_of_now(at),
         }
     }
 
     fn until_end(&self, at: &At) -> Nanos {
-        self.seen(at).end.saturating_sub(at.now)
+        self.seen(at).end.min(END_OF_TIME).saturating_sub(at.now)
     }
 }
 
@@ -81,18 +77,14 @@ impl Algorithm for Window {
 
     fn charge(&mut self, cost: u64, at: &At) {
         let mut held = self.seen(at);
-        held.count = held.count.saturating_add(cost);
-        if at.now < held.start {
-            held.behind.insert(at.now);
-        }
+        held.count = held.count.saturating_add(cost).min(MOST);
         self.held = Some(held);
     }
 
     fn refund(&mut self, cost: u64, charged_at: Nanos, at: &At) {
         if let Some(held) = &mut self.held {
-            let made = if held.behind.contains(&charged_at) { held.start } else { charged_at };
             let still_in_it = at.now < held.end;
-            if still_in_it && held.start <= made && made < held.end {
+            if still_in_it && held.start <= charged_at {
                 held.count = held.count.saturating_sub(cost);
             }
         }

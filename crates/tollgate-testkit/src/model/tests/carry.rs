@@ -38,6 +38,9 @@ fn a_token_bucket_keeps_its_used_units_with_their_fractions() {
     assert_eq!(home.says(bucket(20, 1, 3), later), (3, 0, 50_000_000, 150_000_000));
     // 5.75 thirds of a second are 1.91666.. s.
     assert_eq!(home.says(bucket(3, 1, 10), later).3, 1_916_666_667);
+    // 5.75 minutes: another window makes no difference.
+    assert_eq!(home.says(bucket(1, 60, 10), later), (6, 4, 45 * S, 345 * S));
+    assert_eq!(home.says(bucket(20, 2, 10), later), (6, 4, 75_000_000, 575_000_000));
 }
 
 #[test]
@@ -52,7 +55,6 @@ fn used_units_are_rounded_up_to_what_the_new_limit_can_hold() {
 fn another_window_turns_what_is_used_into_one_charge_at_now() {
     // The fixed window of an hour began 2,400 s before.
     assert_eq!(after_six(fixed(6, 60), fixed(10, 3600)), (6, 4, 1_200 * S, 1_200 * S));
-    assert_eq!(after_six(bucket(10, 1, 10), bucket(20, 2, 10)), (6, 4, S / 10, 6 * S / 10));
     let buckets = |window_s| Rule::SlidingBuckets { limit: 10, window_s };
     assert_eq!(after_six(buckets(60), buckets(120)), (6, 4, 121 * S, 121 * S));
 }
@@ -64,8 +66,11 @@ fn another_algorithm_turns_what_is_used_into_one_charge_at_now() {
     assert_eq!(after_six(log, bucket(10, 1, 10)), (6, 4, S / 10, 6 * S / 10));
     assert_eq!(after_six(log, bucket(10, 1, 4)), (4, 0, S / 10, 4 * S / 10));
     assert_eq!(after_six(bucket(10, 1, 10), log), (6, 4, 10 * S, 10 * S));
-    assert_eq!(after_six(log, Rule::SlidingBuckets { limit: 10, window_s: 10 }), (6, 4, 11 * S, 11 * S));
-    assert_eq!(after_six(log, Rule::SlidingWindow { limit: 4, window_s: 60 }).0, 6);
+    let (limit, window_s) = (10, 10);
+    let buckets = Rule::SlidingBuckets { limit, window_s };
+    assert_eq!(after_six(log, buckets), (6, 4, 11 * S, 11 * S));
+    let two_counts = Rule::SlidingWindow { limit: 4, window_s };
+    assert_eq!(after_six(log, two_counts).0, 6);
 
     let mut home = Home::default();
     home.take(bucket(10, 1, 10), 6, NOW);
@@ -93,26 +98,4 @@ fn nothing_is_carried_to_or_from_slots() {
     let slots = Rule::Concurrency { limit: 10, lease_ns: 60 * S };
     assert_eq!(after_six(fixed(10, 60), slots), (0, 10, 0, 0));
     assert_eq!(after_six(slots, fixed(10, 60)), (0, 10, 60 * S, 0));
-}
-
-#[test]
-fn a_refused_request_and_a_peek_leave_the_meter_under_its_old_rule() {
-    let mut home = Home::default();
-    home.take(fixed(10, 60), 6, NOW);
-    let before = home.clone();
-    let log = Rule::SlidingLog { limit: 6, window_s: 600 };
-    assert_eq!(home.take(log, 1, NOW), refused(600 * S));
-    assert_eq!(home.says(log, NOW + S), (6, 0, 600 * S, 600 * S));
-    assert_eq!(home, before);
-    // Once the old window is over there is nothing to carry.
-    assert_eq!(home.take(log, 6, NOW + 60 * S), ADMITTED);
-}
-
-#[test]
-fn a_refund_is_made_on_the_carried_meter_which_then_stays() {
-    let mut home = Home::default();
-    home.take(fixed(10, 60), 6, NOW);
-    let log = Rule::SlidingLog { limit: 6, window_s: 600 };
-    home.give_back(log, 2, NOW + S, NOW + S);
-    assert_eq!(home.says(log, NOW + 61 * S), (4, 2, 540 * S, 540 * S));
 }

@@ -70,14 +70,29 @@ fn a_refund_is_taken_from_the_window_of_the_charge_if_that_still_counts() {
 }
 
 #[test]
-fn a_charge_made_by_a_clock_that_was_behind_is_given_back_from_the_window_it_went_into() {
+fn a_refund_goes_by_the_instant_of_the_charge_wherever_that_was_counted() {
     let mut home = Home::default();
     home.take(TEN_PER_TEN_SECONDS, 4, 105 * S);
     home.take(TEN_PER_TEN_SECONDS, 3, 85 * S);
+    let before = home.clone();
+    // Older than both windows; then in the one before, which holds nothing.
     home.give_back(TEN_PER_TEN_SECONDS, 2, 85 * S, 106 * S);
+    home.give_back(TEN_PER_TEN_SECONDS, 2, 90 * S, 106 * S);
+    assert_eq!(home, before);
+    // The clock that refunds may be behind the one that charged.
+    home.give_back(TEN_PER_TEN_SECONDS, 2, 125 * S, 106 * S);
     assert_eq!(home.says(TEN_PER_TEN_SECONDS, 106 * S).0, 5);
-    home.give_back(TEN_PER_TEN_SECONDS, 1, 85 * S, 110 * S);
-    assert_eq!(home.says(TEN_PER_TEN_SECONDS, 110 * S).0, 4);
+}
+
+#[test]
+fn a_refund_that_gives_back_nothing_does_not_move_the_meter_on() {
+    let mut home = Home::default();
+    home.take(TEN_PER_TEN_SECONDS, 4, 105 * S);
+    let before = home.clone();
+    home.give_back(TEN_PER_TEN_SECONDS, 2, 99 * S, 115 * S);
+    home.give_back(TEN_PER_TEN_SECONDS, 2, 115 * S, 115 * S);
+    home.give_back(TEN_PER_TEN_SECONDS, 2, 105 * S, 125 * S);
+    assert_eq!(home, before);
 }
 
 #[test]

@@ -72,13 +72,34 @@ fn a_refund_shortens_the_debt_but_not_below_zero() {
 }
 
 #[test]
-fn a_clock_that_steps_back_far_finds_an_empty_bucket_and_no_more() {
+fn a_refund_without_debt_changes_nothing() {
+    let mut home = Home::default();
+    home.take(TEN_PER_SECOND, 1, NOW);
+    let before = home.clone();
+    home.give_back(TEN_PER_SECOND, 1, NOW, NOW + T);
+    assert_eq!(home, before);
+}
+
+#[test]
+fn a_clock_that_steps_back_by_up_to_a_second_more_than_the_burst_waits_for_all_of_it() {
     let mut home = Home::default();
     home.take(TEN_PER_SECOND, 2, NOW);
     assert_eq!(home.says(TEN_PER_SECOND, NOW - T), (3, 2, T, 3 * T));
-    assert_eq!(home.says(TEN_PER_SECOND, NOW - 100 * S), (5, 0, T, 5 * T));
-    assert_eq!(home.take(TEN_PER_SECOND, 2, NOW - 100 * S), refused(2 * T));
-    home.give_back(TEN_PER_SECOND, 1, NOW, NOW - 100 * S);
-    assert_eq!(home.says(TEN_PER_SECOND, NOW - 100 * S), (4, 1, T, 4 * T));
-    assert_eq!(home.says(TEN_PER_SECOND, NOW - 99 * S), (0, 5, T, 0));
+    // 1.3 s back, the debt of 1.5 s is exactly b·T + 1 s.
+    let back = NOW - 13 * T;
+    assert_eq!(home.says(TEN_PER_SECOND, back), (5, 0, 11 * T, 15 * T));
+    assert_eq!(home.take(TEN_PER_SECOND, 2, back), refused(12 * T));
+    assert_eq!(home.take(TEN_PER_SECOND, 2, back + 12 * T - 1), refused(1));
+    home.give_back(TEN_PER_SECOND, 1, NOW, back);
+    assert_eq!(home.says(TEN_PER_SECOND, back), (5, 0, 10 * T, 14 * T));
+}
+
+#[test]
+fn a_clock_that_steps_back_further_finds_an_empty_bucket_and_no_more() {
+    let mut home = Home::default();
+    home.take(TEN_PER_SECOND, 2, NOW);
+    for back in [NOW - 13 * T - 1, NOW - 100 * S] {
+        assert_eq!(home.says(TEN_PER_SECOND, back), (5, 0, T, 5 * T));
+        assert_eq!(home.clone().take(TEN_PER_SECOND, 2, back), refused(2 * T));
+    }
 }

@@ -46,14 +46,25 @@ fn a_fixed_window_gives_back_only_what_was_charged_in_the_window_it_is_in() {
 }
 
 #[test]
-fn a_charge_made_by_a_clock_that_was_behind_is_given_back_from_the_meters_window() {
+fn a_charge_from_before_the_meters_window_is_not_given_back_and_one_from_after_it_is() {
     let mut home = Home::default();
     home.take(FIXED, 4, MINUTE);
     home.take(FIXED, 3, MINUTE - 30 * S);
     home.give_back(FIXED, 2, MINUTE - 30 * S, MINUTE + S);
+    assert_eq!(home.says(FIXED, MINUTE + S).0, 7);
+    // The clock that refunds may be behind the one that charged.
+    home.give_back(FIXED, 2, MINUTE + 61 * S, MINUTE + S);
     assert_eq!(home.says(FIXED, MINUTE + S).0, 5);
-    home.give_back(FIXED, 2, MINUTE - 31 * S, MINUTE + S);
-    assert_eq!(home.says(FIXED, MINUTE + S).0, 5);
+}
+
+#[test]
+fn a_fixed_window_that_is_over_has_nothing_to_give_back_and_stays_as_it_was() {
+    let mut home = Home::default();
+    home.take(FIXED, 4, MINUTE);
+    let before = home.clone();
+    home.give_back(FIXED, 2, MINUTE, MINUTE + 60 * S);
+    home.give_back(FIXED, 2, MINUTE + 60 * S, MINUTE + 60 * S);
+    assert_eq!(home, before);
 }
 
 #[test]
@@ -86,5 +97,5 @@ fn overage_is_the_part_of_the_cost_above_what_remained() {
     assert_eq!(ask(8), (ADMITTED, 8, 2, 0));
     assert_eq!(ask(5), (Outcome::Admitted { overage: 3 }, 13, 0, 3));
     assert_eq!(ask(5), (Outcome::Admitted { overage: 5 }, 18, 0, 8));
-    assert_eq!(ask(u64::MAX), (Outcome::Admitted { overage: u64::MAX - 10 }, u64::MAX, 0, u64::MAX - 10));
+    assert_eq!(ask(MOST), (Outcome::Admitted { overage: MOST }, MOST, 0, MOST - 10));
 }

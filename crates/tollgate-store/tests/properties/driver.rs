@@ -1,0 +1,70 @@
+//! A table, a clock and the limits as they stand, driven as a front end drives them.
+
+use tollgate_core::calendar::{Calendar, Period};
+use tollgate_core::limit::{Axis, Limit, LimitName, Per};
+use tollgate_core::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
+use tollgate_core::rule::concurrency::SlotId;
+use tollgate_core::rule::{Amount, Rule};
+use tollgate_core::settle::Settlement;
+use tollgate_core::time::{Nanos, Timestamp};
+use tollgate_store::meters::MeterTable;
+
+use crate::strategies::{Terms, axis};
+
+pub struct Driver {
+    table: MeterTable,
+    limits: Vec<Limit>,
+    pub now: Timestamp,
+}
+
+impl Driver {
+    pub fn new(terms: &[Terms], now: Timestamp) -> Self {
+        let limits =
+            terms.iter().enumerate().map(|(meter, terms)| limit(meter, axis(meter), terms)).collect();
+        Self { table: MeterTable::new(), limits, now }
+    }
+
+    pub fn limit(&self, meter: usize) -> &Limit {
+        &self.limits[meter]
+    }
+
+    pub fn edit(&mut self, meter: usize, terms: &Terms) {
+        self.limits[meter] = limit(meter, axis(meter), terms);
+    }
+
+    pub fn later(&mut self, nanos: u64) {
+        self.now = self.now.plus(Nanos(nanos));
+    }
+
+    pub fn earlier(&mut self, nanos: u64) {
+        self.now = Timestamp::from_nanos(self.now.as_nanos().saturating_sub(nanos));
+    }
+
+    pub fn ask(&self, meters: &[usize], cost: u64, mode: Mode, slot: u64) -> Settlement {
+        self.ask_at(meters, cost, mode, slot, self.now)
+    }
+
+    pub fn ask_at(&self, meters: &[usize], cost: u64, mode: Mode, slot: u64, now: Timestamp) -> Settlement {
+        let mut plan = ChargePlan::new(HomeId(42), now, mode, SlotId(slot));
+        for meter in meters {
+            let limit = &self.limits[*meter];
+            let cost = Amount::new(cost).unwrap();
+            plan.add(Charge { limit, id: self.table.enter(limit), sharer: Sharer::ALL, cost, period: None });
+        }
+        self.table.settle(&plan)
+    }
+
+    /// For a calendar limit, the period of an instant.
+    pub fn calendar(&self, meter: usize) -> Option<&Calendar> {
+        if let Rule::Calendar { calendar, .. } = &self.limits[meter].rule { Some(calendar) } else { None }
+    }
+
+    pub fn period(&self, meter: usize, now: Timestamp) -> Option<Period> {
+        self.calendar(meter).map(|calendar| calendar.period_at(now))
+    }
+}
+
+fn limit(meter: usize, axis: Axis, terms: &Terms) -> Limit {
+    let name = LimitName::new(&format!("limit-{meter}")).unwrap();
+    Limit { name, axis, per: Per::Account, rule: terms.rule.clone(), excess: terms.excess }
+}

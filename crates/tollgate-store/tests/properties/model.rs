@@ -1,0 +1,156 @@
+//! The table answers as the reference model does, to the unit and the nanosecond.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tollgate_core::calendar::CalendarUnit;
+use tollgate_core::limit::{Axis, Excess};
+use tollgate_core::plan::Mode;
+use tollgate_core::rule::Rule;
+use tollgate_core::settle::{Outcome, Settlement};
+use tollgate_core::time::Timestamp;
+use tollgate_testkit::model;
+
+use crate::cases;
+use crate::driver::Driver;
+use crate::strategies::{Event, METERS, axis, event, start, terms};
+
+const STEPS: usize = 200;
+
+/// A charge that was admitted and may be given back.
+struct Admitted {
+    meters: Vec<usize>,
+    cost: u64,
+    slot: u64,
+    at: Timestamp,
+}
+
+proptest! {
+    #![proptest_config(cases(10_000))]
+
+    #[test]
+    fn the_table_answers_as_the_model_does(
+        first in (terms(0), terms(1), terms(2), terms(3)),
+        start in start(),
+        events in vec(event(), STEPS),
+    ) {
+        let first = [first.0, first.1, first.2, first.3];
+        let mut driver = Driver::new(&first, start);
+        let mut home = model::Home::default();
+        let mut admitted: Vec<Admitted> = Vec::new();
+        for (step, event) in events.iter().enumerate() {
+            let slot = step as u64;
+            match event {
+                Event::Later(nanos) => driver.later(*nanos),
+                Event::Earlier(nanos) => driver.earlier(*nanos),
+                Event::Edit { meter, terms } => driver.edit(*meter, terms),
+                Event::Peek { meters, cost } => {
+                    compare(&driver, &mut home, meters, *cost, Mode::Peek, slot)?;
+                }
+                Event::Ask { meters, cost } | Event::Force { meters, cost } => {
+                    let mode = if let Event::Ask { .. } = event { Mode::Charge } else { Mode::Force };
+                    let settlement = compare(&driver, &mut home, meters, *cost, mode, slot)?;
+                    if let Outcome::Admitted { .. } = settlement.outcome {
+                        admitted.push(Admitted { meters: meters.clone(), cost: *cost, slot, at: driver.now });
+                    }
+                }
+                Event::Refund { ago } => {
+                    if let Some(charge) = admitted.len().checked_sub(ago + 1).map(|index| admitted.remove(index)) {
+                        refund(&driver, &mut home, &charge);
+                    }
+                }
+            }
+        }
+        for meter in 0..METERS {
+            compare(&driver, &mut home, &[meter], 1, Mode::Peek, 0)?;
+        }
+    }
+}
+
+fn compare(
+    driver: &Driver,
+    home: &mut model::Home,
+    meters: &[usize],
+    cost: u64,
+    mode: Mode,
+    slot: u64,
+) -> Result<Settlement, TestCaseError> {
+    let ours = driver.ask(meters, cost, mode, slot);
+    let charges: Vec<_> = meters.iter().map(|meter| charge(driver, *meter, cost)).collect();
+    let model_mode = match mode {
+        Mode::Charge => model::Mode::Charge,
+        Mode::Force => model::Mode::Force,
+        Mode::Peek | Mode::Refund { .. } => model::Mode::Peek,
+    };
+    let theirs = home.ask(&charges, model_mode, slot, driver.now.as_nanos());
+    prop_assert_eq!(in_model_words(&ours), theirs, "{:?} {:?} at {:?}", mode, charges, driver.now);
+    Ok(ours)
+}
+
+fn refund(driver: &Driver, home: &mut model::Home, charged: &Admitted) {
+    driver.ask(&charged.meters, charged.cost, Mode::Refund { charged_at: charged.at }, charged.slot);
+    for meter in &charged.meters {
+        let charge = charge(driver, *meter, charged.cost);
+        home.refund(&charge, charged.slot, charged.at.as_nanos(), driver.now.as_nanos());
+    }
+}
+
+fn charge(driver: &Driver, meter: usize, cost: u64) -> model::Charge {
+    let limit = driver.limit(meter);
+    let window_s = |rule: &tollgate_core::rule::Windowed| u64::from(rule.window.as_secs());
+    let rule = match &limit.rule {
+        Rule::TokenBucket(bucket) => model::Rule::TokenBucket {
+            amount: bucket.amount(),
+            window_s: u64::from(bucket.window().as_secs()),
+            burst: bucket.burst(),
+        },
+        Rule::FixedWindow(rule) => {
+            model::Rule::FixedWindow { limit: rule.limit.get(), window_s: window_s(rule) }
+        }
+        Rule::SlidingWindow(rule) => {
+            model::Rule::SlidingWindow { limit: rule.limit.get(), window_s: window_s(rule) }
+        }
+        Rule::SlidingBuckets(rule) => {
+            model::Rule::SlidingBuckets { limit: rule.limit.get(), window_s: window_s(rule) }
+        }
+        Rule::SlidingLog(rule) => {
+            model::Rule::SlidingLog { limit: rule.limit.get(), window_s: window_s(rule) }
+        }
+        Rule::Calendar { limit, calendar } => model::Rule::Calendar {
+            limit: limit.get(),
+            calendar: u64::from(calendar.unit() == CalendarUnit::Day),
+        },
+        Rule::Concurrency { limit, lease } => {
+            model::Rule::Concurrency { limit: limit.get(), lease_ns: lease.0 }
+        }
+    };
+    model::Charge {
+        meter: meter as u64,
+        rule,
+        axis: match axis(meter) {
+            Axis::Rate => model::Axis::Rate,
+            Axis::Concurrency => model::Axis::Concurrency,
+            Axis::Quota => model::Axis::Quota,
+        },
+        overage: limit.excess == Excess::BillOverage,
+        cost,
+        period: driver
+            .period(meter, driver.now)
+            .map(|period| (period.start.as_nanos(), period.end.as_nanos())),
+    }
+}
+
+fn in_model_words(settlement: &Settlement) -> model::Answer {
+    let outcome = match settlement.outcome {
+        Outcome::Admitted { overage } => model::Outcome::Admitted { overage },
+        Outcome::Refused { by, retry_after } => model::Outcome::Refused { by, retry_after: retry_after.0 },
+        Outcome::NeverFits { by } => model::Outcome::NeverFits { by },
+    };
+    let readings = settlement.readings.iter().map(|reading| model::Reading {
+        used: reading.used,
+        remaining: reading.remaining,
+        next: reading.next.0,
+        reset: reading.reset.0,
+        overage: reading.overage,
+    });
+    model::Answer { outcome, readings: readings.collect() }
+}

@@ -1,0 +1,126 @@
+//! What callers are promised, checked without the model.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tollgate_core::plan::Mode;
+use tollgate_core::settle::Outcome;
+use tollgate_core::time::{Nanos, Timestamp};
+
+use crate::cases;
+use crate::driver::Driver;
+use crate::strategies::{Event, METERS, event, start, terms};
+
+const ALL: [usize; METERS] = [0, 1, 2, 3];
+
+/// Runs random events and calls `check` before each request.
+fn with_random_history(
+    events: &[Event],
+    driver: &mut Driver,
+    mut check: impl FnMut(&Driver, &[usize], u64, u64) -> Result<(), TestCaseError>,
+) -> Result<(), TestCaseError> {
+    for (step, event) in events.iter().enumerate() {
+        let slot = step as u64;
+        match event {
+            Event::Later(nanos) => driver.later(*nanos),
+            Event::Edit { meter, terms } => driver.edit(*meter, terms),
+            Event::Ask { meters, cost } => {
+                check(driver, meters, *cost, slot)?;
+                driver.ask(meters, *cost, Mode::Charge, slot);
+            }
+            Event::Force { meters, cost } => {
+                driver.ask(meters, *cost, Mode::Force, slot);
+            }
+            Event::Peek { .. } | Event::Refund { .. } | Event::Earlier(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn history() -> impl Strategy<Value = (Driver, Vec<Event>)> {
+    ((terms(0), terms(1), terms(2), terms(3)), start(), vec(event(), 200)).prop_map(
+        |(terms, start, events)| {
+            // Far enough from the end of time for every wait to be over before it.
+            let start = start.min(Timestamp::from_nanos(Timestamp::MAX.as_nanos() / 2));
+            (Driver::new(&[terms.0, terms.1, terms.2, terms.3], start), events)
+        },
+    )
+}
+
+impl std::fmt::Debug for Driver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let rules: Vec<_> = ALL.iter().map(|meter| &self.limit(*meter).rule).collect();
+        f.debug_struct("Driver").field("now", &self.now).field("rules", &rules).finish_non_exhaustive()
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(2_000))]
+
+    #[test]
+    fn refused_until_retry_after_then_admitted((mut driver, events) in history()) {
+        with_random_history(&events, &mut driver, |driver, meters, cost, slot| {
+            // Charged, not peeked: an edit takes hold at the first request after it, and the waits count from there.
+            let Outcome::Refused { retry_after, .. } = driver.ask(meters, cost, Mode::Charge, slot).outcome else {
+                return Ok(());
+            };
+            prop_assert!(retry_after > Nanos::ZERO);
+            let then = driver.now.plus(retry_after);
+            let just_before = Timestamp::from_nanos(then.as_nanos() - 1);
+            let ask = |now| driver.ask_at(meters, cost, Mode::Peek, slot, now).outcome;
+            prop_assert!(matches!(ask(then), Outcome::Admitted { .. }), "still refused at {then:?}: {:?}", ask(then));
+            prop_assert!(matches!(ask(just_before), Outcome::Refused { .. }), "admitted before {then:?}");
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn what_is_not_admitted_leaves_every_meter_as_it_was((mut driver, events) in history()) {
+        with_random_history(&events, &mut driver, |driver, meters, cost, slot| {
+            // The first refusal after an edit carries usage over; from then on nothing moves.
+            driver.ask(meters, cost, Mode::Peek, slot);
+            let before = driver.ask(&ALL, 1, Mode::Peek, slot);
+            driver.ask(meters, cost, Mode::Peek, slot);
+            prop_assert_eq!(&driver.ask(&ALL, 1, Mode::Peek, slot), &before, "after a peek");
+            if !matches!(driver.ask(meters, cost, Mode::Peek, slot).outcome, Outcome::Admitted { .. }) {
+                driver.ask(meters, cost, Mode::Charge, slot);
+                prop_assert_eq!(&driver.ask(&ALL, 1, Mode::Peek, slot), &before, "after a refusal");
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn a_refund_after_a_charge_is_as_if_nothing_had_been((mut driver, events) in history()) {
+        with_random_history(&events, &mut driver, |driver, meters, cost, slot| {
+            let before = driver.ask(&ALL, 1, Mode::Peek, slot).readings;
+            if let Outcome::Admitted { .. } = driver.ask(meters, cost, Mode::Charge, slot).outcome {
+                // A count that stopped at its maximum does not know how far it was pushed.
+                let stopped = driver.ask(&ALL, 1, Mode::Peek, slot).readings.iter().any(|now| now.used >= 1 << 53 >> 1);
+                driver.ask(meters, cost, Mode::Refund { charged_at: driver.now }, slot);
+                let after = driver.ask(&ALL, 1, Mode::Peek, slot).readings;
+                prop_assert!(after == before || stopped, "{before:?} became {after:?}");
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn remaining_is_never_above_the_limit_and_is_what_is_admitted((mut driver, events) in history()) {
+        with_random_history(&events, &mut driver, |driver, meters, _, slot| {
+            for meter in meters {
+                let reading = driver.ask(&[*meter], 1, Mode::Peek, slot).readings[0];
+                let capacity = driver.limit(*meter).rule.capacity();
+                prop_assert!(reading.remaining <= capacity);
+                let slots = matches!(driver.limit(*meter).rule, tollgate_core::rule::Rule::Concurrency { .. });
+                let ask = |cost| driver.ask(&[*meter], cost, Mode::Peek, slot).outcome;
+                if reading.remaining > 0 && !slots {
+                    prop_assert!(matches!(ask(reading.remaining), Outcome::Admitted { overage: 0 }));
+                }
+                if reading.remaining < capacity && !slots {
+                    prop_assert!(!matches!(ask(reading.remaining + 1), Outcome::Admitted { overage: 0 }));
+                }
+            }
+            Ok(())
+        })?;
+    }
+}

@@ -1,0 +1,161 @@
+//! What the random cases are made of: rules with numbers that meet, clocks that step, costs at the edges.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use tollgate_core::calendar::{Calendar, CalendarUnit};
+use tollgate_core::limit::{Axis, Excess, RefusalStatus};
+use tollgate_core::rule::{Amount, Rule, TokenBucket, Windowed};
+use tollgate_core::time::{Nanos, Timestamp, Window};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// The limits of a home are few, so that requests meet on the same meters.
+pub const METERS: usize = 4;
+
+/// One limit as it stands now.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    pub rule: Rule,
+    pub excess: Excess,
+}
+
+/// One thing that happens to a home.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A request that owes `cost` to some of the meters.
+    Ask { meters: Vec<usize>, cost: u64 },
+    /// The same, only looked at.
+    Peek { meters: Vec<usize>, cost: u64 },
+    /// Usage that has happened already.
+    Force { meters: Vec<usize>, cost: u64 },
+    /// The charge that was admitted so many requests ago is given back.
+    Refund { ago: usize },
+    /// A limit is edited.
+    Edit { meter: usize, terms: Terms },
+    /// Time passes.
+    Later(u64),
+    /// The clock steps back.
+    Earlier(u64),
+}
+
+fn amount() -> impl Strategy<Value = Amount> {
+    prop_oneof![8 => 1..12u64, 4 => 12..200u64, 1 => select(vec![1_000, Amount::MAX - 1, Amount::MAX])]
+        .prop_map(|amount| Amount::new(amount).unwrap())
+}
+
+fn window() -> impl Strategy<Value = Window> {
+    prop_oneof![6 => select(vec![1, 2, 10, 60, 3_600, 86_400]), 1 => 1..5_000u64, 1 => Just(u64::from(Window::MAX.as_secs()))]
+        .prop_map(|secs| Window::from_secs(secs).unwrap())
+}
+
+fn windowed() -> impl Strategy<Value = Windowed> {
+    (amount(), window()).prop_map(|(limit, window)| Windowed { limit, window })
+}
+
+fn small_windowed() -> impl Strategy<Value = Windowed> {
+    (1..60u64, window()).prop_map(|(limit, window)| Windowed { limit: Amount::new(limit).unwrap(), window })
+}
+
+fn token_bucket() -> impl Strategy<Value = Rule> {
+    let amount = prop_oneof![8 => 1..20u64, 1 => select(vec![999_983, 7_777_777, TokenBucket::AMOUNT_MAX])];
+    let burst = prop_oneof![8 => 1..40u64, 1 => Just(TokenBucket::BURST_MAX)];
+    (amount, window(), burst).prop_filter_map("fills within a century", |(amount, window, burst)| {
+        TokenBucket::new(amount, window, burst).ok().map(Rule::TokenBucket)
+    })
+}
+
+fn calendar() -> impl Strategy<Value = Rule> {
+    let unit = select(vec![CalendarUnit::Day, CalendarUnit::Month]);
+    (amount(), unit).prop_map(|(limit, unit)| Rule::Calendar { limit, calendar: Calendar::utc(unit) })
+}
+
+fn concurrency() -> impl Strategy<Value = Rule> {
+    (1..6u64, prop_oneof![Just(60 * SECOND), 1..10 * SECOND]).prop_map(|(limit, lease)| Rule::Concurrency {
+        limit: Amount::new(limit).unwrap(),
+        lease: Nanos(lease),
+    })
+}
+
+/// Any rule but slots.
+pub fn counting_rule() -> impl Strategy<Value = Rule> {
+    prop_oneof![
+        3 => token_bucket(),
+        1 => windowed().prop_map(Rule::FixedWindow),
+        2 => windowed().prop_map(Rule::SlidingWindow),
+        2 => windowed().prop_map(Rule::SlidingBuckets),
+        1 => small_windowed().prop_map(Rule::SlidingLog),
+        1 => calendar(),
+    ]
+}
+
+pub fn rule() -> impl Strategy<Value = Rule> {
+    prop_oneof![9 => counting_rule(), 1 => concurrency()]
+}
+
+/// The terms of the meter with this number: some numbers are rates, one is slots, one a quota whose overage may be billed.
+pub fn terms(meter: usize) -> BoxedStrategy<Terms> {
+    let refuse = Excess::Refuse(RefusalStatus::TooManyRequests);
+    match axis(meter) {
+        Axis::Rate => rule().prop_map(move |rule| Terms { rule, excess: refuse }).boxed(),
+        Axis::Concurrency => concurrency().prop_map(move |rule| Terms { rule, excess: refuse }).boxed(),
+        Axis::Quota => (counting_rule(), any::<bool>())
+            .prop_map(move |(rule, billed)| {
+                // A bucket has no overage to bill: it forgets what is above it.
+                let billed = billed && !matches!(rule, Rule::TokenBucket(_));
+                Terms { rule, excess: if billed { Excess::BillOverage } else { refuse } }
+            })
+            .boxed(),
+    }
+}
+
+pub fn axis(meter: usize) -> Axis {
+    [Axis::Rate, Axis::Rate, Axis::Concurrency, Axis::Quota][meter]
+}
+
+fn meters() -> impl Strategy<Value = Vec<usize>> {
+    select(vec![
+        vec![0],
+        vec![1],
+        vec![3],
+        vec![0, 3],
+        vec![0, 1],
+        vec![0, 2, 3],
+        vec![0, 1, 2, 3],
+        vec![2],
+        vec![],
+    ])
+}
+
+pub fn cost() -> impl Strategy<Value = u64> {
+    prop_oneof![12 => Just(1), 4 => 2..20u64, 1 => 20..300u64, 1 => select(vec![Amount::MAX / 2, Amount::MAX])]
+}
+
+/// Steps that land on, just before and just after the edges of windows, units and buckets.
+pub fn time_step() -> impl Strategy<Value = u64> {
+    let edges = select(vec![1, 60, 3_600, 86_400]).prop_flat_map(|secs: u64| {
+        (1..4u64, 0..3u64).prop_map(move |(times, off)| (secs * SECOND * times + off).saturating_sub(1))
+    });
+    prop_oneof![3 => 0..SECOND, 3 => 0..20 * SECOND, 3 => edges, 1 => 0..3 * 86_400 * SECOND, 1 => Just(0)]
+}
+
+pub fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        20 => (meters(), cost()).prop_map(|(meters, cost)| Event::Ask { meters, cost }),
+        2 => (meters(), cost()).prop_map(|(meters, cost)| Event::Peek { meters, cost }),
+        1 => (meters(), cost()).prop_map(|(meters, cost)| Event::Force { meters, cost }),
+        3 => (0..8usize).prop_map(|ago| Event::Refund { ago }),
+        2 => (0..METERS).prop_flat_map(|meter| terms(meter).prop_map(move |terms| Event::Edit { meter, terms })),
+        8 => time_step().prop_map(Event::Later),
+        1 => time_step().prop_map(Event::Earlier),
+    ]
+}
+
+/// Where a case begins: usually today, sometimes at the ends of time.
+pub fn start() -> impl Strategy<Value = Timestamp> {
+    let late = Timestamp::MAX.as_nanos() - 400 * 86_400 * SECOND;
+    prop_oneof![
+        8 => (1_790_000_000u32..1_800_000_000).prop_map(Timestamp::from_secs),
+        1 => (0..10 * SECOND).prop_map(Timestamp::from_nanos),
+        1 => (late..=Timestamp::MAX.as_nanos()).prop_map(Timestamp::from_nanos),
+    ]
+}
