@@ -153,11 +153,12 @@ impl Meter {
     /// the request is refused.
     #[inline]
     pub fn bring_up(&mut self, written: &Rule, rule: &Rule, moment: &Moment) -> Readied {
-        if !rule.reads_states_of(written) {
-            *self = self.carried_over(written, rule, moment);
-            return Readied::Changed;
+        let mended = self.mend(written, moment.now);
+        if rule.reads_states_of(written) {
+            return mended;
         }
-        self.mend(rule, moment.now)
+        *self = self.carried_over(written, rule, moment);
+        Readied::Changed
     }
 
     /// Sets right what a clock that stepped back has left, and says whether that changed the meter.

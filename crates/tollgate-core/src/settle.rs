@@ -67,9 +67,10 @@ pub fn settle(plan: &ChargePlan<'_>, meters: &mut [Meter]) -> Settlement {
         let (step, verdict) =
             meter.settle(&charge.limit.rule, ask_of(charge, plan.mode), &plan.moment(charge));
         let reading = Reading::new(charge, &verdict);
-        let above =
-            if let Mode::Refund { .. } = plan.mode { 0 } else { reading.overage.min(charge.cost.get()) };
-        outcome = outcome.and(index, verdict.answer, above);
+        outcome = match verdict.answer {
+            Answer::Fits if reading.remaining == 0 => outcome.with_overage(above(plan, charge, meter)),
+            answer => outcome.and(index, answer),
+        };
         steps.push(step);
         readings.push(reading);
     }
@@ -93,6 +94,16 @@ fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
     }
 }
 
+/// How much of a charge lies above what remains of a limit whose overage is billed.
+#[cold]
+fn above(plan: &ChargePlan<'_>, charge: &Charge<'_>, meter: &Meter) -> u64 {
+    if charge.limit.excess != Excess::BillOverage || matches!(plan.mode, Mode::Refund { .. }) {
+        return 0;
+    }
+    let (_, before) = meter.settle(&charge.limit.rule, Ask::Look, &plan.moment(charge));
+    charge.cost.get().saturating_sub(Reading::new(charge, &before).remaining)
+}
+
 #[cold]
 fn look(plan: &ChargePlan<'_>, meters: &[Meter], readings: &mut ArrayVec<Reading, CHARGES_MAX>) {
     readings.clear();
@@ -112,17 +123,21 @@ impl Outcome {
     ///
     /// What can never fit outranks what has to wait. The first refusal names the reason, but the wait is the longest of all:
     /// whoever waits that long is not refused by another limit then.
-    fn and(self, index: usize, answer: Answer, above: u64) -> Self {
+    fn and(self, index: usize, answer: Answer) -> Self {
         match (self, answer) {
-            (Self::Admitted { overage }, Answer::Fits) => {
-                Self::Admitted { overage: overage.saturating_add(above) }
-            }
             (_, Answer::Fits) | (Self::NeverFits { .. }, _) => self,
             (_, Answer::Never) => Self::NeverFits { by: index },
             (Self::Admitted { .. }, Answer::Wait(wait)) => Self::Refused { by: index, retry_after: wait },
             (Self::Refused { by, retry_after }, Answer::Wait(wait)) => {
                 Self::Refused { by, retry_after: retry_after.max(wait) }
             }
+        }
+    }
+
+    fn with_overage(self, above: u64) -> Self {
+        match self {
+            Self::Admitted { overage } => Self::Admitted { overage: overage.saturating_add(above) },
+            Self::Refused { .. } | Self::NeverFits { .. } => self,
         }
     }
 }

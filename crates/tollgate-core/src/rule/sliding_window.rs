@@ -21,6 +21,8 @@ struct Standing {
     length: u64,
     /// How far into the current window the instant is.
     elapsed: u64,
+    /// How far before it, where the clock stepped back.
+    behind: u64,
 }
 
 impl TwoCounts {
@@ -49,7 +51,7 @@ impl TwoCounts {
         };
         let used = standing.estimate();
         let next = match used {
-            0 => Nanos(standing.length - standing.elapsed),
+            0 => standing.until(standing.length),
             _ => standing.until_at_most(used - 1),
         };
         let verdict = Verdict { answer, used, next, reset: standing.until_at_most(0) };
@@ -65,8 +67,13 @@ impl TwoCounts {
             let follows = start - self.start == rule.window.as_secs();
             Self { current: 0, previous: if follows { self.current } else { 0 }, start }
         };
-        let elapsed = now.since(Timestamp::from_secs(counts.start)).0;
-        Standing { counts, length: rule.window.as_nanos(), elapsed }
+        let start = Timestamp::from_secs(counts.start);
+        Standing {
+            counts,
+            length: rule.window.as_nanos(),
+            elapsed: now.since(start).0,
+            behind: start.since(now).0,
+        }
     }
 }
 
@@ -88,7 +95,15 @@ impl Standing {
             // Not before the next window, in which today's count is the one that fades.
             None => self.length + self.elapsed_when(current, target),
         };
-        Nanos(instant.saturating_sub(self.elapsed))
+        self.until(instant)
+    }
+
+    /// How long until the current window has been going on for so long.
+    fn until(&self, elapsed: u64) -> Nanos {
+        match elapsed.saturating_sub(self.elapsed) {
+            0 => Nanos::ZERO,
+            ahead => Nanos(ahead + self.behind),
+        }
     }
 
     /// How far into a window the count before it must be weighted down to `room` or less.

@@ -156,7 +156,8 @@ impl Timeline {
             TimelineStep::Keep => {}
             TimelineStep::Add { cost, until, .. } => {
                 used += cost;
-                added = Some(until);
+                // A sum that stopped at its maximum takes nothing more, and nothing leaves no entry.
+                added = (cost > 0).then_some(until);
             }
             TimelineStep::Remove { cost, until } => {
                 if let Some(removal) = self.removal(cost, until).filter(|removal| removal.index >= expired) {
@@ -221,6 +222,7 @@ impl Timeline {
         }
         self.keep_totals_small();
         match self.entries.back_mut() {
+            _ if cost == 0 => {}
             Some(back) if back.until == until => back.total += cost,
             back => {
                 let total = back.map_or(self.forgotten, |back| back.total) + cost;

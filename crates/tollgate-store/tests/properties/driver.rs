@@ -11,40 +11,47 @@ use tollgate_store::meters::MeterTable;
 
 use crate::strategies::{Terms, axis};
 
-pub struct Driver {
+pub(crate) struct Driver {
     table: MeterTable,
     limits: Vec<Limit>,
-    pub now: Timestamp,
+    pub(crate) now: Timestamp,
 }
 
 impl Driver {
-    pub fn new(terms: &[Terms], now: Timestamp) -> Self {
+    pub(crate) fn new(terms: &[Terms], now: Timestamp) -> Self {
         let limits =
             terms.iter().enumerate().map(|(meter, terms)| limit(meter, axis(meter), terms)).collect();
         Self { table: MeterTable::new(), limits, now }
     }
 
-    pub fn limit(&self, meter: usize) -> &Limit {
+    pub(crate) fn limit(&self, meter: usize) -> &Limit {
         &self.limits[meter]
     }
 
-    pub fn edit(&mut self, meter: usize, terms: &Terms) {
+    pub(crate) fn edit(&mut self, meter: usize, terms: &Terms) {
         self.limits[meter] = limit(meter, axis(meter), terms);
     }
 
-    pub fn later(&mut self, nanos: u64) {
+    pub(crate) fn later(&mut self, nanos: u64) {
         self.now = self.now.plus(Nanos(nanos));
     }
 
-    pub fn earlier(&mut self, nanos: u64) {
+    pub(crate) fn earlier(&mut self, nanos: u64) {
         self.now = Timestamp::from_nanos(self.now.as_nanos().saturating_sub(nanos));
     }
 
-    pub fn ask(&self, meters: &[usize], cost: u64, mode: Mode, slot: u64) -> Settlement {
+    pub(crate) fn ask(&self, meters: &[usize], cost: u64, mode: Mode, slot: u64) -> Settlement {
         self.ask_at(meters, cost, mode, slot, self.now)
     }
 
-    pub fn ask_at(&self, meters: &[usize], cost: u64, mode: Mode, slot: u64, now: Timestamp) -> Settlement {
+    pub(crate) fn ask_at(
+        &self,
+        meters: &[usize],
+        cost: u64,
+        mode: Mode,
+        slot: u64,
+        now: Timestamp,
+    ) -> Settlement {
         let mut plan = ChargePlan::new(HomeId(42), now, mode, SlotId(slot));
         for meter in meters {
             let limit = &self.limits[*meter];
@@ -55,11 +62,11 @@ impl Driver {
     }
 
     /// For a calendar limit, the period of an instant.
-    pub fn calendar(&self, meter: usize) -> Option<&Calendar> {
+    pub(crate) fn calendar(&self, meter: usize) -> Option<&Calendar> {
         if let Rule::Calendar { calendar, .. } = &self.limits[meter].rule { Some(calendar) } else { None }
     }
 
-    pub fn period(&self, meter: usize, now: Timestamp) -> Option<Period> {
+    pub(crate) fn period(&self, meter: usize, now: Timestamp) -> Option<Period> {
         self.calendar(meter).map(|calendar| calendar.period_at(now))
     }
 }

@@ -40,6 +40,7 @@ proptest! {
         for (step, event) in events.iter().enumerate() {
             let slot = step as u64;
             match event {
+                Event::Nothing => {}
                 Event::Later(nanos) => driver.later(*nanos),
                 Event::Earlier(nanos) => driver.earlier(*nanos),
                 Event::Edit { meter, terms } => driver.edit(*meter, terms),
