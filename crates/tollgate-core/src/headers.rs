@@ -1,0 +1,126 @@
+//! What the meters say, as response headers, in the four families that clients read.
+//!
+//! Headers are handed to a sink one by one, formatted in place: the caller decides what they become, and nothing is allocated.
+
+mod fields;
+mod structured;
+
+use std::fmt::Write as _;
+
+use arrayvec::ArrayString;
+
+use crate::limit::{Axis, Excess, Limit, LimitName, RefusalStatus};
+use crate::plan::ChargePlan;
+use crate::settle::{Outcome, Reading, Settlement};
+use crate::time::Timestamp;
+
+/// The longest header value: sixteen limits with names of 64 characters, and their numbers.
+const VALUE_MAX: usize = 2_048;
+
+/// A header value while it is being written.
+type Value = ArrayString<VALUE_MAX>;
+
+/// A family of headers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Family {
+    /// `RateLimit-Policy` and `RateLimit`, as the IETF draft 11 has them: every limit by name.
+    Ietf,
+    /// `RateLimit-Limit`, `-Remaining` and `-Reset`, in seconds from now.
+    RateLimit,
+    /// `X-RateLimit-Limit`, `-Remaining` and `-Reset`, in Unix seconds.
+    XRateLimit,
+    /// `X-Quota-Limit`, `-Used`, `-Remaining`, `-Reset` and `-Overage`.
+    XQuota,
+}
+
+/// How `X-Quota-Reset` tells the time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum QuotaReset {
+    /// Seconds since the epoch.
+    #[default]
+    UnixSeconds,
+    /// As in `Date`.
+    HttpDate,
+}
+
+/// Which headers an answer carries.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HeaderFormat {
+    /// The families, in order.
+    pub families: Vec<Family>,
+    /// How `X-Quota-Reset` tells the time.
+    pub quota_reset: QuotaReset,
+}
+
+/// Writes the headers of a settled plan: the meters', and `Retry-After` where the refusal is one that can be waited out.
+pub fn write(
+    plan: &ChargePlan<'_>,
+    settlement: &Settlement,
+    format: &HeaderFormat,
+    mut sink: impl FnMut(&'static str, &str),
+) {
+    let shown = Shown { plan, settlement };
+    for family in &format.families {
+        match family {
+            Family::Ietf => structured::write(&shown, &mut sink),
+            Family::RateLimit => fields::rate(&shown, &mut sink),
+            Family::XRateLimit => fields::x_rate(&shown, &mut sink),
+            Family::XQuota => fields::quota(&shown, format.quota_reset, &mut sink),
+        }
+    }
+    if let Some(seconds) = shown.retry_after() {
+        put(&mut sink, "Retry-After", format_args!("{seconds}"));
+    }
+}
+
+fn put(sink: &mut impl FnMut(&'static str, &str), name: &'static str, value: std::fmt::Arguments<'_>) {
+    let mut text = Value::new();
+    // A value that does not fit is left out whole: half a header would be worse than none.
+    if text.write_fmt(value).is_ok() {
+        sink(name, &text);
+    }
+}
+
+/// A settled plan, as headers look at it.
+struct Shown<'a> {
+    plan: &'a ChargePlan<'a>,
+    settlement: &'a Settlement,
+}
+
+impl Shown<'_> {
+    fn now(&self) -> Timestamp {
+        self.plan.now
+    }
+
+    fn readings(&self) -> impl Iterator<Item = (&Limit, &Reading)> {
+        self.plan.charges().iter().map(|charge| charge.limit).zip(&self.settlement.readings)
+    }
+
+    fn refusing(&self) -> Option<&Limit> {
+        match self.settlement.outcome {
+            Outcome::Admitted { .. } => None,
+            Outcome::Refused { by, .. } | Outcome::NeverFits { by } => {
+                self.plan.charges().get(by).map(|charge| charge.limit)
+            }
+        }
+    }
+
+    /// The one limit that stands for an axis where only one can be shown: the one that refuses, else the shorthand, else the one
+    /// with the least left.
+    fn of_axis(&self, axis: Axis, shorthand: &str) -> Option<(&Limit, &Reading)> {
+        let on_axis = || self.readings().filter(|(limit, _)| limit.axis == axis);
+        let named = |name: &LimitName| on_axis().find(|(limit, _)| limit.name == *name);
+        let refusing = self.refusing().and_then(|limit| named(&limit.name));
+        refusing
+            .or_else(|| on_axis().find(|(limit, _)| limit.name.as_str() == shorthand))
+            .or_else(|| on_axis().min_by_key(|(_, reading)| reading.remaining))
+    }
+
+    /// Whole seconds, rounded up, for refusals that pass with time. Who has spent a plan that is answered with 402 or 403 is not told
+    /// to come back: clients would hammer against a wall.
+    fn retry_after(&self) -> Option<u64> {
+        let Outcome::Refused { retry_after, .. } = self.settlement.outcome else { return None };
+        let status = self.refusing().map(|limit| limit.excess);
+        (status == Some(Excess::Refuse(RefusalStatus::TooManyRequests))).then(|| retry_after.as_secs_ceil())
+    }
+}
