@@ -11,6 +11,7 @@
 mod callers;
 mod contestant;
 mod core;
+mod machine;
 mod memory;
 mod ours;
 mod peers;
@@ -19,7 +20,8 @@ mod timing;
 mod workload;
 
 use crate::callers::Callers;
-use crate::report::{Format, Report};
+use crate::machine::Ticks;
+use crate::report::{Format, Report, note};
 use clap::{Parser, ValueEnum};
 
 #[global_allocator]
@@ -59,10 +61,17 @@ fn main() -> anyhow::Result<()> {
         Format::Table
     };
     let mut report = Report::new(format);
+    let before = Ticks::read();
     match arguments.suite {
         Suite::Core => core::run(&core_options(&arguments), &mut report)?,
     }
-    report.finish()
+    report.finish()?;
+    if let (Some(before), Some(after)) = (before, Ticks::read())
+        && let Some(warning) = before.warning(after)
+    {
+        note(&warning);
+    }
+    Ok(())
 }
 
 fn core_options(arguments: &Arguments) -> core::Options {
