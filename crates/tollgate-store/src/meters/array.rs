@@ -70,6 +70,13 @@ impl Array {
         size_of::<Cell<Home>>() << self.length_log2
     }
 
+    pub(crate) fn mapped_bytes(&self) -> usize {
+        match self.memory {
+            Memory::Heap(_) => 0,
+            Memory::Map(..) => self.bytes(),
+        }
+    }
+
     /// How many homes it may hold before it should be replaced by a larger one.
     pub(crate) fn homes_max(length_log2: u32) -> usize {
         (Self::LOAD_MAX_16THS << length_log2) / 16

@@ -134,6 +134,11 @@ impl MeterTable {
         (0..self.upkeep.len()).map(|partition| self.lock(partition).bytes()).sum()
     }
 
+    /// The part of [`MeterTable::bytes`] that was mapped and did not come from the allocator.
+    pub fn mapped_bytes(&self) -> usize {
+        (0..self.upkeep.len()).map(|partition| self.lock(partition).mapped_bytes()).sum()
+    }
+
     /// The cells of a partition. They stay valid for as long as the guard lives.
     #[inline]
     fn cells<'g>(&self, partition: usize, _guard: &'g Guard) -> &'g [Cell<Home>] {
