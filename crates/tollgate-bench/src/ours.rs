@@ -11,7 +11,7 @@ use tollgate_core::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
 use tollgate_core::plan::{Charge, ChargePlan, Mode, Sharer};
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Amount, Rule, TokenBucket};
-use tollgate_core::settle::Outcome;
+use tollgate_core::settle::{Outcome, Readings};
 use tollgate_core::time::{Timestamp, Window};
 use tollgate_store::hash::HomeHasher;
 use tollgate_store::meters::MeterTable;
@@ -34,7 +34,7 @@ impl Contestant for Ours {
 
     type Now = u64;
 
-    type Lane = ();
+    type Lane = Readings;
 
     fn build(_callers: Callers) -> Result<Self> {
         let table = MeterTable::new();
@@ -56,12 +56,14 @@ impl Contestant for Ours {
         })
     }
 
-    fn lane(&self) {}
+    fn lane(&self) -> Readings {
+        Readings::new()
+    }
 
     #[inline]
-    fn admit(&self, _lane: &mut (), key: &str, now_ns: u64) -> bool {
+    fn admit(&self, readings: &mut Readings, key: &str, now_ns: u64) -> bool {
         let now = Timestamp::from_nanos(START_NS + now_ns);
-        let mut plan = ChargePlan::new(self.hasher.home(&[key.as_bytes()]), now, Mode::Charge, SlotId(0));
+        let mut plan = ChargePlan::new(self.hasher.of_name(key.as_bytes()), now, Mode::Charge, SlotId(0));
         plan.add(Charge {
             limit: &self.rate.0,
             id: self.rate.1,
@@ -76,7 +78,7 @@ impl Contestant for Ours {
             cost: Amount::ONE,
             period: Some(self.month.period(&self.calendar, now)),
         });
-        matches!(self.table.settle(&plan).outcome, Outcome::Admitted { .. })
+        matches!(self.table.settle(&plan, readings), Outcome::Admitted { .. })
     }
 
     fn bytes_unallocated(&self) -> u64 {

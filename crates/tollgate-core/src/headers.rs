@@ -11,7 +11,7 @@ use arrayvec::ArrayString;
 
 use crate::limit::{Axis, Excess, Limit, LimitName, RefusalStatus};
 use crate::plan::ChargePlan;
-use crate::settle::{Outcome, Reading, Settlement};
+use crate::settle::{Outcome, Reading};
 use crate::time::Timestamp;
 
 /// The longest header value: sixteen limits with names of 64 characters, and their numbers.
@@ -55,11 +55,12 @@ pub struct HeaderFormat {
 /// Writes the headers of a settled plan: the meters', and `Retry-After` where the refusal is one that can be waited out.
 pub fn write(
     plan: &ChargePlan<'_>,
-    settlement: &Settlement,
+    outcome: Outcome,
+    readings: &[Reading],
     format: &HeaderFormat,
     mut sink: impl FnMut(&'static str, &str),
 ) {
-    let shown = Shown { plan, settlement };
+    let shown = Shown { plan, outcome, readings };
     for family in &format.families {
         match family {
             Family::Ietf => structured::write(&shown, &mut sink),
@@ -84,7 +85,8 @@ fn put(sink: &mut impl FnMut(&'static str, &str), name: &'static str, value: std
 /// A settled plan, as headers look at it.
 struct Shown<'a> {
     plan: &'a ChargePlan<'a>,
-    settlement: &'a Settlement,
+    outcome: Outcome,
+    readings: &'a [Reading],
 }
 
 impl Shown<'_> {
@@ -93,11 +95,11 @@ impl Shown<'_> {
     }
 
     fn readings(&self) -> impl Iterator<Item = (&Limit, &Reading)> {
-        self.plan.charges().iter().map(|charge| charge.limit).zip(&self.settlement.readings)
+        self.plan.charges().iter().map(|charge| charge.limit).zip(self.readings)
     }
 
     fn refusing(&self) -> Option<&Limit> {
-        match self.settlement.outcome {
+        match self.outcome {
             Outcome::Admitted { .. } => None,
             Outcome::Refused { by, .. } | Outcome::NeverFits { by } => {
                 self.plan.charges().get(by).map(|charge| charge.limit)
@@ -119,7 +121,7 @@ impl Shown<'_> {
     /// Whole seconds, rounded up, for refusals that pass with time. Who has spent a plan that is answered with 402 or 403 is not told
     /// to come back: clients would hammer against a wall.
     fn retry_after(&self) -> Option<u64> {
-        let Outcome::Refused { retry_after, .. } = self.settlement.outcome else { return None };
+        let Outcome::Refused { retry_after, .. } = self.outcome else { return None };
         let status = self.refusing().map(|limit| limit.excess);
         (status == Some(Excess::Refuse(RefusalStatus::TooManyRequests))).then(|| retry_after.as_secs_ceil())
     }

@@ -6,16 +6,29 @@ use crate::rule::sliding_window::TwoCounts;
 use crate::rule::timeline::{Grain, Timeline, TimelineStep};
 use crate::rule::token_bucket::Tat;
 use crate::rule::window_count::WindowCount;
-use crate::rule::{Ask, Rule, Verdict, Windowed};
-use crate::time::Timestamp;
+use crate::rule::{Answer, Ask, Rule, Verdict, Windowed};
+use crate::time::{Nanos, Timestamp};
+
+/// A state that can be asked before it is changed.
+pub trait State {
+    /// What becomes of it: for small states the new state, for large ones what to change in it.
+    type Step: Copy;
+
+    /// What becomes of the meter when `ask` is done under `rule`, and what it says then.
+    ///
+    /// A state that another algorithm wrote says nothing under this one, as if it were fresh: [`Meter::bring_up`] is how its
+    /// usage is kept.
+    fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment) -> (Self::Step, Verdict);
+
+    /// Does what [`State::settle`] said.
+    fn apply(&mut self, step: Self::Step);
+}
 
 /// The state of a meter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Meter {
-    /// Of a token bucket.
-    Tat(Tat),
-    /// Of a fixed window or a calendar period.
-    Count(WindowCount),
+    /// Of a token bucket, a fixed window or a calendar period.
+    Small(SmallMeter),
     /// Of a two-count sliding window.
     Counts(TwoCounts),
     /// Of sliding buckets or a sliding log.
@@ -24,13 +37,20 @@ pub enum Meter {
     Slots(Slots),
 }
 
-/// What becomes of a meter: for small states the new state, for large ones what to change in it.
+/// The state of a meter that is one number and a half, as most are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum SmallMeter {
     /// Of a token bucket.
     Tat(Tat),
     /// Of a fixed window or a calendar period.
     Count(WindowCount),
+}
+
+/// What becomes of a meter: for small states the new state, for large ones what to change in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Of a token bucket, a fixed window or a calendar period.
+    Small(SmallMeter),
     /// Of a two-count sliding window.
     Counts(TwoCounts),
     /// Of sliding buckets or a sliding log.
@@ -60,30 +80,36 @@ pub struct Moment {
     pub slot: SlotId,
 }
 
-impl Meter {
-    /// A meter that was never used.
-    pub fn fresh(rule: &Rule) -> Self {
-        match rule {
-            Rule::TokenBucket(_) => Self::Tat(Tat::default()),
-            Rule::FixedWindow(_) | Rule::Calendar { .. } => Self::Count(WindowCount::default()),
-            Rule::SlidingWindow(_) => Self::Counts(TwoCounts::default()),
-            Rule::SlidingBuckets(_) | Rule::SlidingLog(_) => Self::Timeline(Timeline::default()),
-            Rule::Concurrency { .. } => Self::Slots(Slots::default()),
+impl SmallMeter {
+    /// Sets right what a clock that stepped back has left, and says whether that changed the meter.
+    #[inline]
+    pub fn mend(&mut self, rule: &Rule, now: Timestamp) -> Readied {
+        if let (Rule::TokenBucket(bucket), Self::Tat(tat)) = (rule, &mut *self)
+            && let Some(mended) = bucket.mended(*tat, now)
+        {
+            *tat = mended;
+            return Readied::Changed;
         }
+        Readied::AsItWas
     }
 
-    /// What becomes of the meter when `ask` is done under `rule`, and what it says then.
-    ///
-    /// A state that another algorithm wrote says nothing under this one, as if it were fresh: [`Meter::bring_up`] is how its
-    /// usage is kept.
     #[inline]
-    pub fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment) -> (Step, Verdict) {
+    fn count(self) -> WindowCount {
+        if let Self::Count(count) = self { count } else { WindowCount::default() }
+    }
+}
+
+impl State for SmallMeter {
+    type Step = Self;
+
+    #[inline]
+    fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment) -> (Self, Verdict) {
         let now = moment.now;
         match rule {
             Rule::TokenBucket(bucket) => {
                 let tat = if let Self::Tat(tat) = self { *tat } else { Tat::default() };
                 let (tat, verdict) = bucket.settle(tat, ask, now);
-                (Step::Tat(tat), verdict)
+                (Self::Tat(tat), verdict)
             }
             Rule::FixedWindow(windowed) => {
                 let count = self.count();
@@ -91,7 +117,7 @@ impl Meter {
                 let window =
                     if count.is_ahead_of(window.start) { windowed.starting_at(count.start) } else { window };
                 let (count, verdict) = count.settle(window, windowed.limit.get(), ask, now);
-                (Step::Count(count), verdict)
+                (Self::Count(count), verdict)
             }
             Rule::Calendar { limit, calendar } => {
                 let count = self.count();
@@ -102,7 +128,37 @@ impl Meter {
                     period
                 };
                 let (count, verdict) = count.settle(period, limit.get(), ask, now);
-                (Step::Count(count), verdict)
+                (Self::Count(count), verdict)
+            }
+            Rule::SlidingWindow(_)
+            | Rule::SlidingBuckets(_)
+            | Rule::SlidingLog(_)
+            | Rule::Concurrency { .. } => {
+                debug_assert!(false, "meters of this rule are not small");
+                (*self, Verdict { answer: Answer::Never, used: 0, next: Nanos::ZERO, reset: Nanos::ZERO })
+            }
+        }
+    }
+
+    #[inline]
+    fn apply(&mut self, step: Self) {
+        *self = step;
+    }
+}
+
+impl State for Meter {
+    type Step = Step;
+
+    fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment) -> (Step, Verdict) {
+        let now = moment.now;
+        match rule {
+            Rule::TokenBucket(_) | Rule::FixedWindow(_) | Rule::Calendar { .. } => {
+                let small = match self {
+                    Self::Small(small) => *small,
+                    Self::Counts(_) | Self::Timeline(_) | Self::Slots(_) => SmallMeter::Tat(Tat::default()),
+                };
+                let (small, verdict) = small.settle(rule, ask, moment);
+                (Step::Small(small), verdict)
             }
             Rule::SlidingWindow(windowed) => {
                 let counts = if let Self::Counts(counts) = self { *counts } else { TwoCounts::default() };
@@ -125,12 +181,9 @@ impl Meter {
         }
     }
 
-    /// Does what [`Meter::settle`] said.
-    #[inline]
-    pub fn apply(&mut self, step: Step) {
+    fn apply(&mut self, step: Step) {
         match (step, &mut *self) {
-            (Step::Tat(tat), _) => *self = Self::Tat(tat),
-            (Step::Count(count), _) => *self = Self::Count(count),
+            (Step::Small(small), _) => *self = Self::Small(small),
             (Step::Counts(counts), _) => *self = Self::Counts(counts),
             (Step::Timeline(step), Self::Timeline(timeline)) => timeline.apply(step),
             (Step::Slots(step), Self::Slots(slots)) => slots.apply(step),
@@ -146,14 +199,29 @@ impl Meter {
             }
         }
     }
+}
+
+impl Meter {
+    /// A meter that was never used.
+    pub fn fresh(rule: &Rule) -> Self {
+        match rule {
+            Rule::TokenBucket(_) => Self::Small(SmallMeter::Tat(Tat::default())),
+            Rule::FixedWindow(_) | Rule::Calendar { .. } => {
+                Self::Small(SmallMeter::Count(WindowCount::default()))
+            }
+            Rule::SlidingWindow(_) => Self::Counts(TwoCounts::default()),
+            Rule::SlidingBuckets(_) | Rule::SlidingLog(_) => Self::Timeline(Timeline::default()),
+            Rule::Concurrency { .. } => Self::Slots(Slots::default()),
+        }
+    }
 
     /// Makes a meter that was last written under `written` ready to be asked under `rule`, and says whether that changed it.
     ///
     /// Such a change comes from an edit of the policy or a step of the clock and not from a request, so it is kept even where
     /// the request is refused.
-    #[inline]
     pub fn bring_up(&mut self, written: &Rule, rule: &Rule, moment: &Moment) -> Readied {
-        let mended = self.mend(written, moment.now);
+        let mended =
+            if let Self::Small(small) = self { small.mend(written, moment.now) } else { Readied::AsItWas };
         if rule.reads_states_of(written) {
             return mended;
         }
@@ -161,22 +229,12 @@ impl Meter {
         Readied::Changed
     }
 
-    /// Sets right what a clock that stepped back has left, and says whether that changed the meter.
-    #[inline]
-    pub fn mend(&mut self, rule: &Rule, now: Timestamp) -> Readied {
-        if let (Rule::TokenBucket(bucket), Self::Tat(tat)) = (rule, &mut *self)
-            && let Some(mended) = bucket.mended(*tat, now)
-        {
-            *tat = mended;
-            return Readied::Changed;
-        }
-        Readied::AsItWas
-    }
-
     /// The meter under `new`, with the usage it has under `old`.
     fn carried_over(&self, old: &Rule, new: &Rule, moment: &Moment) -> Self {
-        if let (Rule::TokenBucket(old), Rule::TokenBucket(new), Self::Tat(tat)) = (old, new, self) {
-            return Self::Tat(new.carry_over(old, *tat, moment.now));
+        if let (Rule::TokenBucket(old), Rule::TokenBucket(new), Self::Small(SmallMeter::Tat(tat))) =
+            (old, new, self)
+        {
+            return Self::Small(SmallMeter::Tat(new.carry_over(old, *tat, moment.now)));
         }
         let mut carried = Self::fresh(new);
         let slots_on_either_side =
@@ -188,10 +246,6 @@ impl Meter {
             carried.apply(step);
         }
         carried
-    }
-
-    fn count(&self) -> WindowCount {
-        if let Self::Count(count) = self { *count } else { WindowCount::default() }
     }
 
     fn on_timeline(&self, rule: &Windowed, grain: Grain, ask: Ask, now: Timestamp) -> (Step, Verdict) {

@@ -86,12 +86,14 @@ pub struct ChargePlan<'p> {
 
 impl<'p> ChargePlan<'p> {
     /// A plan without charges: everything passes.
+    #[inline]
     pub fn new(home: HomeId, now: Timestamp, mode: Mode, slot: SlotId) -> Self {
         Self { home, now, mode, slot, charges: ArrayVec::new() }
     }
 
     /// Adds a charge behind those of its axis and before those of later ones. A plan that is full stays as it is: tiers are
     /// checked to have at most [`CHARGES_MAX`] limits.
+    #[inline]
     pub fn add(&mut self, charge: Charge<'p>) {
         debug_assert!(!self.charges.is_full(), "a tier has at most CHARGES_MAX limits");
         match self.charges.last() {
@@ -111,6 +113,7 @@ impl<'p> ChargePlan<'p> {
     }
 
     /// The moment as the meter of `charge` sees it.
+    #[inline]
     pub fn moment(&self, charge: &Charge<'_>) -> Moment {
         let period = if let Rule::Calendar { .. } = charge.limit.rule { charge.period } else { None };
         Moment { now: self.now, period, slot: self.slot }

@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 
 use crate::limit::Excess;
-use crate::meter::{Meter, Step};
+use crate::meter::State;
 use crate::plan::{CHARGES_MAX, Charge, ChargePlan, Mode};
 use crate::rule::{Answer, Ask, Verdict};
 use crate::time::Nanos;
@@ -45,24 +45,18 @@ pub struct Reading {
     pub reset: Nanos,
 }
 
-/// The outcome of a plan, and what each of its meters says now, in the plan's order.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Settlement {
-    /// The outcome.
-    pub outcome: Outcome,
-    /// A reading for each charge.
-    pub readings: ArrayVec<Reading, CHARGES_MAX>,
-}
+/// What each meter of a plan says, in the plan's order. Callers keep one and hand it in again: it is too large to move about.
+pub type Readings = ArrayVec<Reading, CHARGES_MAX>;
 
-/// Settles `plan` against `meters`, of which there is one for each charge, in the same order.
+/// Settles `plan` against `meters`, of which there is one for each charge, in the same order. What they say goes into `readings`.
 ///
-/// The caller holds the home exclusively and has made each meter ready with [`Meter::bring_up`].
+/// The caller holds the home exclusively and has made each meter ready with [`Meter::bring_up`](crate::meter::Meter::bring_up).
 #[inline]
-pub fn settle(plan: &ChargePlan<'_>, meters: &mut [Meter]) -> Settlement {
+pub fn settle<S: State>(plan: &ChargePlan<'_>, meters: &mut [S], readings: &mut Readings) -> Outcome {
     debug_assert_eq!(plan.charges().len(), meters.len(), "a meter for each charge");
-    let mut steps = ArrayVec::<Step, CHARGES_MAX>::new();
-    let mut readings = ArrayVec::new();
+    let mut steps = ArrayVec::<S::Step, CHARGES_MAX>::new();
     let mut outcome = Outcome::Admitted { overage: 0 };
+    readings.clear();
     for (index, (charge, meter)) in plan.charges().iter().zip(&*meters).enumerate() {
         let (step, verdict) =
             meter.settle(&charge.limit.rule, ask_of(charge, plan.mode), &plan.moment(charge));
@@ -75,16 +69,17 @@ pub fn settle(plan: &ChargePlan<'_>, meters: &mut [Meter]) -> Settlement {
         readings.push(reading);
     }
     if outcome.changes_meters(plan.mode) {
-        for (meter, step) in meters.iter_mut().zip(steps) {
-            meter.apply(step);
+        for (meter, step) in meters.iter_mut().zip(&steps) {
+            meter.apply(*step);
         }
     } else {
         // What the meters would say after a charge is not what they say.
-        look(plan, meters, &mut readings);
+        look(plan, meters, readings);
     }
-    Settlement { outcome, readings }
+    outcome
 }
 
+#[inline]
 fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
     let cost = charge.cost.get();
     match (mode, charge.limit.excess) {
@@ -96,7 +91,7 @@ fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
 
 /// How much of a charge lies above what remains of a limit whose overage is billed.
 #[cold]
-fn above(plan: &ChargePlan<'_>, charge: &Charge<'_>, meter: &Meter) -> u64 {
+fn above<S: State>(plan: &ChargePlan<'_>, charge: &Charge<'_>, meter: &S) -> u64 {
     if charge.limit.excess != Excess::BillOverage || matches!(plan.mode, Mode::Refund { .. }) {
         return 0;
     }
@@ -105,7 +100,7 @@ fn above(plan: &ChargePlan<'_>, charge: &Charge<'_>, meter: &Meter) -> u64 {
 }
 
 #[cold]
-fn look(plan: &ChargePlan<'_>, meters: &[Meter], readings: &mut ArrayVec<Reading, CHARGES_MAX>) {
+fn look<S: State>(plan: &ChargePlan<'_>, meters: &[S], readings: &mut Readings) {
     readings.clear();
     for (charge, meter) in plan.charges().iter().zip(meters) {
         let (_, verdict) = meter.settle(&charge.limit.rule, Ask::Look, &plan.moment(charge));
@@ -123,6 +118,7 @@ impl Outcome {
     ///
     /// What can never fit outranks what has to wait. The first refusal names the reason, but the wait is the longest of all:
     /// whoever waits that long is not refused by another limit then.
+    #[inline]
     fn and(self, index: usize, answer: Answer) -> Self {
         match (self, answer) {
             (_, Answer::Fits) | (Self::NeverFits { .. }, _) => self,
@@ -143,6 +139,7 @@ impl Outcome {
 }
 
 impl Reading {
+    #[inline]
     fn new(charge: &Charge<'_>, verdict: &Verdict) -> Self {
         let capacity = charge.limit.rule.capacity();
         let overage = match charge.limit.excess {

@@ -10,18 +10,30 @@ use tollgate_core::plan::HomeId;
 /// The key is secret and the hash has 128 bits, so nobody can choose a name that collides with another's, and the table need
 /// not keep the names.
 #[derive(Clone, Debug)]
-pub struct HomeHasher(SipHasher13);
+pub struct HomeHasher {
+    names: SipHasher13,
+    /// Under a key of its own: no list of parts hashes like a name.
+    parts: SipHasher13,
+}
 
 impl HomeHasher {
     /// A hasher with this secret.
     pub fn new(secret: [u8; 16]) -> Self {
-        Self(SipHasher13::new_with_key(&secret))
+        let names = SipHasher13::new_with_key(&secret);
+        let parts = SipHasher13::new_with_key(&names.hash(b"parts").as_bytes());
+        Self { names, parts }
     }
 
-    /// The home of whoever is identified by `parts`. Each part is hashed behind its length: `["ab", "c"]` and `["a", "bc"]`
-    /// are different callers.
-    pub fn home(&self, parts: &[&[u8]]) -> HomeId {
-        let mut hasher = self.0;
+    /// The home of whoever has this name.
+    #[inline]
+    pub fn of_name(&self, name: &[u8]) -> HomeId {
+        HomeId(self.names.hash(name).as_u128())
+    }
+
+    /// The home of whoever is identified by several parts together. Each part is hashed behind its length: `["ab", "c"]` and
+    /// `["a", "bc"]` are different callers.
+    pub fn of_parts(&self, parts: &[&[u8]]) -> HomeId {
+        let mut hasher = self.parts;
         for part in parts {
             hasher.write_u64(part.len() as u64);
             hasher.write(part);
@@ -37,13 +49,14 @@ mod tests {
     #[test]
     fn parts_are_not_joined() {
         let hasher = HomeHasher::new([7; 16]);
-        assert_ne!(hasher.home(&[b"ab", b"c"]), hasher.home(&[b"a", b"bc"]));
-        assert_ne!(hasher.home(&[b"ab"]), hasher.home(&[b"ab", b""]));
-        assert_eq!(hasher.home(&[b"ab", b"c"]), hasher.home(&[b"ab", b"c"]));
+        assert_ne!(hasher.of_parts(&[b"ab", b"c"]), hasher.of_parts(&[b"a", b"bc"]));
+        assert_ne!(hasher.of_parts(&[b"ab"]), hasher.of_parts(&[b"ab", b""]));
+        assert_ne!(hasher.of_parts(&[b"ab"]), hasher.of_name(b"ab"));
+        assert_eq!(hasher.of_parts(&[b"ab", b"c"]), hasher.of_parts(&[b"ab", b"c"]));
     }
 
     #[test]
     fn another_secret_gives_other_homes() {
-        assert_ne!(HomeHasher::new([7; 16]).home(&[b"a"]), HomeHasher::new([8; 16]).home(&[b"a"]));
+        assert_ne!(HomeHasher::new([7; 16]).of_name(b"a"), HomeHasher::new([8; 16]).of_name(b"a"));
     }
 }

@@ -11,7 +11,7 @@ use tollgate_core::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
 use tollgate_core::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Amount, LEASE_DEFAULT, Rule, TokenBucket};
-use tollgate_core::settle::Outcome;
+use tollgate_core::settle::{Outcome, Readings};
 use tollgate_core::time::{Nanos, Timestamp, Window};
 use tollgate_store::meters::MeterTable;
 
@@ -38,7 +38,7 @@ fn ask(table: &MeterTable, home: u128, limits: &[Limit], mode: Mode, slot: u64) 
         let sharer = if limit.axis == Axis::Rate { Sharer::key(NonZeroU32::MIN) } else { Sharer::ALL };
         plan.add(Charge { limit, id: table.enter(limit), sharer, cost: Amount::ONE, period: None });
     }
-    table.settle(&plan).outcome
+    table.settle(&plan, &mut Readings::new())
 }
 
 /// Spreads small numbers over all bits, as the hash does with names.
@@ -158,5 +158,7 @@ fn a_peek_at_a_stranger_makes_nobody_a_home() {
 fn used(table: &MeterTable, home: u128, limit: &Limit) -> u64 {
     let mut plan = ChargePlan::new(HomeId(home), NOW, Mode::Peek, SlotId(0));
     plan.add(Charge { limit, id: table.enter(limit), sharer: Sharer::ALL, cost: Amount::ONE, period: None });
-    table.settle(&plan).readings[0].used
+    let mut readings = Readings::new();
+    table.settle(&plan, &mut readings);
+    readings[0].used
 }

@@ -16,6 +16,15 @@ pub struct TokenBucket {
     unit: u64,
     /// How many parts a nanosecond has.
     parts: u32,
+    width: Width,
+}
+
+/// Which numbers hold every quantity of a bucket. Division of 128-bit numbers is a call of many cycles, and nearly all buckets do
+/// without.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Width {
+    Narrow,
+    Wide,
 }
 
 /// Why numbers make no token bucket.
@@ -65,7 +74,11 @@ impl TokenBucket {
         let divisor = greatest_common_divisor(amount, window.as_nanos());
         #[expect(clippy::cast_possible_truncation, reason = "at most AMOUNT_MAX, which fits")]
         let parts = (amount / divisor) as u32;
-        Ok(Self { amount, window, burst, unit: window.as_nanos() / divisor, parts })
+        let unit = window.as_nanos() / divisor;
+        // A debt is at most a full bucket and the clock's slack above it.
+        let most = (burst as u128 + 1) * unit as u128 + 2 * STEP_BACK_MIN as u128 * parts as u128;
+        let width = if most < u64::MAX as u128 { Width::Narrow } else { Width::Wide };
+        Ok(Self { amount, window, burst, unit, parts, width })
     }
 
     /// Units per window.
@@ -85,49 +98,46 @@ impl TokenBucket {
 
     /// How long an empty bucket takes to fill.
     pub fn fill_time(&self) -> Nanos {
-        self.nanos_ceil(self.full())
+        Nanos(self.full::<u128>().divide_ceil(self.parts.into()))
     }
 
     /// What `tat` becomes when `ask` is done at `now`, and what the bucket says then.
+    #[inline]
     pub fn settle(&self, tat: Tat, ask: Ask, now: Timestamp) -> (Tat, Verdict) {
-        let (full, debt) = (self.full(), self.debt(tat, now));
-        let (answer, debt) = match ask {
+        match self.width {
+            Width::Narrow => self.settle_in::<u64>(tat, ask, now),
+            Width::Wide => self.settle_in::<u128>(tat, ask, now),
+        }
+    }
+
+    #[inline]
+    fn settle_in<N: Parts>(&self, tat: Tat, ask: Ask, now: Timestamp) -> (Tat, Verdict) {
+        let (full, debt) = (self.full::<N>(), self.debt::<N>(tat, now));
+        let (answer, after) = match ask {
             Ask::Look => (Answer::Fits, debt),
             Ask::Take(cost) if cost > self.burst => (Answer::Never, debt),
             Ask::Take(cost) => {
-                let wanted = debt + self.parts_of(cost);
+                let wanted = debt.add(self.parts_of(cost));
                 if wanted <= full {
                     (Answer::Fits, wanted)
                 } else {
-                    (Answer::Wait(self.nanos_ceil(wanted - full)), debt)
+                    (Answer::Wait(self.nanos_ceil(wanted.subtract(full))), debt)
                 }
             }
-            Ask::Force(cost) => (Answer::Fits, (debt + self.parts_of(cost)).min(full.max(debt))),
-            Ask::Give { .. } if debt == 0 => return (tat, self.verdict(Answer::Fits, debt)),
-            Ask::Give { cost, .. } => (Answer::Fits, debt.saturating_sub(self.parts_of(cost))),
+            Ask::Force(cost) => (Answer::Fits, debt.add(self.parts_of(cost)).min(full.max(debt))),
+            Ask::Give { cost, .. } => (Answer::Fits, debt.subtract(self.parts_of(cost))),
         };
-        let tat = match (ask, answer) {
-            (Ask::Look, _) | (_, Answer::Wait(_) | Answer::Never) => tat,
-            _ => self.tat_of(debt, now),
-        };
-        (tat, self.verdict(answer, debt))
+        let tat = if after == debt { tat } else { self.tat_of(after, now) };
+        (tat, self.verdict(answer, after))
     }
 
     /// The instant under this rule that leaves as many units used at `now` as `tat` does under `old`, fractions included and
     /// rounded up, but no more than the burst.
     pub fn carry_over(&self, old: &Self, tat: Tat, now: Timestamp) -> Tat {
-        let debt = old.debt(tat, now);
+        let debt = old.debt::<u128>(tat, now);
         let (units, rest) = (debt / u128::from(old.unit), debt % u128::from(old.unit));
         let fraction = (rest * u128::from(self.unit)).div_ceil(u128::from(old.unit));
         self.tat_of((units * u128::from(self.unit) + fraction).min(self.full()), now)
-    }
-
-    fn verdict(&self, answer: Answer, debt: u128) -> Verdict {
-        let full = self.full();
-        let remaining = divide(full.saturating_sub(debt), self.unit);
-        let next = debt + self.parts_of(remaining + 1) - full;
-        let (next, reset) = (self.nanos_ceil(next), self.nanos_ceil(debt));
-        Verdict { answer, used: self.burst - remaining, next, reset }
     }
 
     /// An empty bucket's instant instead of `tat`, if that is further ahead than an empty bucket explains: a clock stepped
@@ -138,51 +148,102 @@ impl TokenBucket {
         if ahead <= STEP_BACK_MIN {
             return None;
         }
+        let full = self.full::<u128>();
         let excess = u128::from(ahead - STEP_BACK_MIN) * u128::from(self.parts) + u128::from(tat.parts);
-        (excess > self.full()).then(|| self.tat_of(self.full(), now))
+        (excess > full).then(|| self.tat_of(full, now))
+    }
+
+    #[inline]
+    fn verdict<N: Parts>(&self, answer: Answer, debt: N) -> Verdict {
+        let full = self.full::<N>();
+        let remaining = full.subtract(debt).divide(self.unit);
+        let next = debt.add(self.parts_of(remaining + 1)).subtract(full);
+        let (next, reset) = (self.nanos_ceil(next), self.nanos_ceil(debt));
+        Verdict { answer, used: self.burst - remaining, next, reset }
     }
 
     /// What is missing from a full bucket.
-    fn debt(&self, tat: Tat, now: Timestamp) -> u128 {
+    #[inline]
+    fn debt<N: Parts>(&self, tat: Tat, now: Timestamp) -> N {
         match tat.nanos.checked_sub(now.as_nanos()) {
-            Some(ahead) => u128::from(ahead) * u128::from(self.parts) + u128::from(tat.parts),
-            None => 0,
+            Some(ahead) => N::product(ahead, self.parts.into()).add(N::product(tat.parts.into(), 1)),
+            None => N::product(0, 0),
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a remainder is below its divisor, which is a u32")]
-    fn tat_of(&self, debt: u128, now: Timestamp) -> Tat {
-        if self.parts == 1 {
-            return Tat { nanos: now.as_nanos() + debt as u64, parts: 0 };
-        }
-        let parts = u128::from(self.parts);
-        Tat { nanos: now.as_nanos() + (debt / parts) as u64, parts: (debt % parts) as u32 }
+    #[inline]
+    fn tat_of<N: Parts>(&self, debt: N, now: Timestamp) -> Tat {
+        let (nanos, parts) = match self.parts {
+            1 => (debt.divide(1), 0),
+            parts => (debt.divide(parts.into()), debt.remainder(parts)),
+        };
+        Tat { nanos: now.as_nanos() + nanos, parts }
     }
 
-    fn full(&self) -> u128 {
+    #[inline]
+    fn full<N: Parts>(&self) -> N {
         self.parts_of(self.burst)
     }
 
-    fn parts_of(&self, units: u64) -> u128 {
-        u128::from(units) * u128::from(self.unit)
+    #[inline]
+    fn parts_of<N: Parts>(&self, units: u64) -> N {
+        N::product(units, self.unit)
     }
 
-    fn nanos_ceil(&self, parts: u128) -> Nanos {
-        if self.parts == 1 {
-            return Nanos(u64::try_from(parts).unwrap_or(u64::MAX));
+    #[inline]
+    fn nanos_ceil<N: Parts>(&self, time: N) -> Nanos {
+        match self.parts {
+            1 => Nanos(time.divide(1)),
+            parts => Nanos(time.divide_ceil(parts.into())),
         }
-        Nanos(u64::try_from(parts.div_ceil(u128::from(self.parts))).unwrap_or(u64::MAX))
     }
 }
 
-/// 128-bit division is a call of many cycles; nearly always both numbers fit 64 bits, where it is one instruction.
-#[expect(clippy::cast_possible_truncation, reason = "a full bucket divided by its unit is at most the burst")]
-fn divide(parts: u128, unit: u64) -> u64 {
-    match u64::try_from(parts) {
-        Ok(parts) => parts / unit,
-        Err(_) => (parts / u128::from(unit)) as u64,
-    }
+/// Whole numbers of parts. Sums and products stop at the largest number, differences at zero.
+trait Parts: Copy + Ord {
+    fn product(a: u64, b: u64) -> Self;
+    fn add(self, other: Self) -> Self;
+    fn subtract(self, other: Self) -> Self;
+    fn divide(self, by: u64) -> u64;
+    fn divide_ceil(self, by: u64) -> u64;
+    fn remainder(self, by: u32) -> u32;
 }
+
+macro_rules! parts {
+    ($number:ty) => {
+        impl Parts for $number {
+            #[inline]
+            fn product(a: u64, b: u64) -> Self {
+                Self::from(a).saturating_mul(Self::from(b))
+            }
+            #[inline]
+            fn add(self, other: Self) -> Self {
+                self.saturating_add(other)
+            }
+            #[inline]
+            fn subtract(self, other: Self) -> Self {
+                self.saturating_sub(other)
+            }
+            #[inline]
+            fn divide(self, by: u64) -> u64 {
+                // A division by one costs as much as any other.
+                let quotient = if by == 1 { self } else { self / Self::from(by) };
+                u64::try_from(quotient).unwrap_or(u64::MAX)
+            }
+            #[inline]
+            fn divide_ceil(self, by: u64) -> u64 {
+                u64::try_from(self.div_ceil(Self::from(by))).unwrap_or(u64::MAX)
+            }
+            #[inline]
+            fn remainder(self, by: u32) -> u32 {
+                u32::try_from(self % Self::from(by)).unwrap_or(u32::MAX)
+            }
+        }
+    };
+}
+
+parts!(u64);
+parts!(u128);
 
 const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {

@@ -7,13 +7,13 @@ use std::sync::RwLock;
 
 use arrayvec::ArrayVec;
 use tollgate_core::book::{LimitBook, LimitId};
-use tollgate_core::meter::{Meter, Moment, Readied};
+use tollgate_core::meter::{Meter, Moment, Readied, SmallMeter, State as _};
 use tollgate_core::plan::{CHARGES_MAX, Charge, ChargePlan, Mode};
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::token_bucket::Tat;
 use tollgate_core::rule::window_count::WindowCount;
 use tollgate_core::rule::{Ask, Rule};
-use tollgate_core::settle::{Settlement, settle};
+use tollgate_core::settle::{Outcome, Readings, settle};
 use tollgate_core::time::Timestamp;
 
 /// How many meters fit a cell.
@@ -91,22 +91,27 @@ impl Drop for Home {
 impl Home {
     /// Settles a plan against the meters of this home.
     #[inline]
-    pub(crate) fn settle(&mut self, plan: &ChargePlan<'_>, book: &RwLock<LimitBook>) -> Settlement {
-        match self.settle_in_cell(plan) {
-            Some(settlement) => settlement,
-            None => self.settle_in_list(plan, book),
+    pub(crate) fn settle(
+        &mut self,
+        plan: &ChargePlan<'_>,
+        book: &RwLock<LimitBook>,
+        readings: &mut Readings,
+    ) -> Outcome {
+        match self.settle_in_cell(plan, readings) {
+            Some(outcome) => outcome,
+            None => self.settle_in_list(plan, book, readings),
         }
     }
 
     /// Settles a plan whose charges all have their small meters here, written under the very limits that are asked.
     #[inline]
-    fn settle_in_cell(&mut self, plan: &ChargePlan<'_>) -> Option<Settlement> {
+    fn settle_in_cell(&mut self, plan: &ChargePlan<'_>, readings: &mut Readings) -> Option<Outcome> {
         let (charges, small) = (plan.charges(), self.small_mut());
         if charges.len() > small.len() {
             return None;
         }
         let mut places = ArrayVec::<usize, SMALL_MAX>::new();
-        let mut meters = ArrayVec::<Meter, SMALL_MAX>::new();
+        let mut meters = ArrayVec::<SmallMeter, SMALL_MAX>::new();
         let mut readied = Readied::AsItWas;
         for charge in charges {
             let place = small.iter().position(|small| small.is_of(charge))?;
@@ -117,20 +122,25 @@ impl Home {
             places.push(place);
             meters.push(meter);
         }
-        let settlement = settle(plan, &mut meters);
-        if is_kept(&settlement, plan.mode, readied) {
-            for (place, meter) in places.into_iter().zip(&meters) {
-                small[place].set(meter);
+        let outcome = settle(plan, &mut meters, readings);
+        if is_kept(outcome, plan.mode, readied) {
+            for (place, meter) in places.iter().zip(&meters) {
+                small[*place].set(*meter);
             }
         }
-        Some(settlement)
+        Some(outcome)
     }
 
     /// Settles any plan: meters that are new, large, or were written under other limits.
     #[cold]
-    fn settle_in_list(&mut self, plan: &ChargePlan<'_>, book: &RwLock<LimitBook>) -> Settlement {
+    fn settle_in_list(
+        &mut self,
+        plan: &ChargePlan<'_>,
+        book: &RwLock<LimitBook>,
+        readings: &mut Readings,
+    ) -> Outcome {
         let book = book.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        self.with_list(&book, |list| settle_list(list, plan, &book))
+        self.with_list(&book, |list| settle_list(list, plan, &book, readings))
     }
 
     /// Forgets the meters that say nothing any more, and says whether any are left.
@@ -204,13 +214,18 @@ pub(crate) enum Left {
 }
 
 /// Settles a plan against meters that were never used: what a home says that does not exist.
-pub(crate) fn settle_fresh(plan: &ChargePlan<'_>) -> Settlement {
+pub(crate) fn settle_fresh(plan: &ChargePlan<'_>, readings: &mut Readings) -> Outcome {
     let mut meters: ArrayVec<Meter, CHARGES_MAX> =
         plan.charges().iter().map(|charge| Meter::fresh(&charge.limit.rule)).collect();
-    settle(plan, &mut meters)
+    settle(plan, &mut meters, readings)
 }
 
-fn settle_list(list: &mut Vec<Entry>, plan: &ChargePlan<'_>, book: &LimitBook) -> Settlement {
+fn settle_list(
+    list: &mut Vec<Entry>,
+    plan: &ChargePlan<'_>,
+    book: &LimitBook,
+    readings: &mut Readings,
+) -> Outcome {
     let mut places = ArrayVec::<Option<usize>, CHARGES_MAX>::new();
     let mut meters = ArrayVec::<Meter, CHARGES_MAX>::new();
     let mut readied = Readied::AsItWas;
@@ -226,9 +241,9 @@ fn settle_list(list: &mut Vec<Entry>, plan: &ChargePlan<'_>, book: &LimitBook) -
         places.push(place);
         meters.push(meter);
     }
-    let settlement = settle(plan, &mut meters);
-    let kept = is_kept(&settlement, plan.mode, readied);
-    let charged = settlement.outcome.changes_meters(plan.mode);
+    let outcome = settle(plan, &mut meters, readings);
+    let kept = is_kept(outcome, plan.mode, readied);
+    let charged = outcome.changes_meters(plan.mode);
     for ((charge, place), meter) in plan.charges().iter().zip(places).zip(meters) {
         let entry = Entry { limit: charge.id, sharer: charge.sharer.get(), meter };
         match place {
@@ -237,12 +252,12 @@ fn settle_list(list: &mut Vec<Entry>, plan: &ChargePlan<'_>, book: &LimitBook) -
             _ => {}
         }
     }
-    settlement
+    outcome
 }
 
 /// Whether the meters of a settled plan are written back: they were charged, or had to be changed before they could be asked.
-fn is_kept(settlement: &Settlement, mode: Mode, readied: Readied) -> bool {
-    settlement.outcome.changes_meters(mode) || (readied == Readied::Changed && mode != Mode::Peek)
+fn is_kept(outcome: Outcome, mode: Mode, readied: Readied) -> bool {
+    outcome.changes_meters(mode) || (readied == Readied::Changed && mode != Mode::Peek)
 }
 
 impl Entry {
@@ -257,13 +272,13 @@ impl Small {
         self.limit == charge.id.get() && self.sharer == charge.sharer.get()
     }
 
-    /// The meter this is of `rule`, if a meter of it is small.
+    /// The meter this is of `rule`, if meters of it are small.
     #[inline]
-    fn meter(self, rule: &Rule) -> Option<Meter> {
+    fn meter(self, rule: &Rule) -> Option<SmallMeter> {
         match rule {
-            Rule::TokenBucket(_) => Some(Meter::Tat(Tat { nanos: self.value, parts: self.extra })),
+            Rule::TokenBucket(_) => Some(SmallMeter::Tat(Tat { nanos: self.value, parts: self.extra })),
             Rule::FixedWindow(_) | Rule::Calendar { .. } => {
-                Some(Meter::Count(WindowCount { count: self.value, start: self.extra }))
+                Some(SmallMeter::Count(WindowCount { count: self.value, start: self.extra }))
             }
             Rule::SlidingWindow(_)
             | Rule::SlidingBuckets(_)
@@ -273,24 +288,24 @@ impl Small {
     }
 
     #[inline]
-    fn set(&mut self, meter: &Meter) {
+    fn set(&mut self, meter: SmallMeter) {
         (self.value, self.extra) = match meter {
-            Meter::Tat(tat) => (tat.nanos, tat.parts),
-            Meter::Count(count) => (count.count, count.start),
-            Meter::Counts(_) | Meter::Timeline(_) | Meter::Slots(_) => return,
+            SmallMeter::Tat(tat) => (tat.nanos, tat.parts),
+            SmallMeter::Count(count) => (count.count, count.start),
         };
     }
 
     fn of(entry: &Entry) -> Option<Self> {
+        let Meter::Small(meter) = entry.meter else { return None };
         let mut small = Self { limit: entry.limit.get(), sharer: entry.sharer, ..Self::default() };
-        small.set(&entry.meter);
-        matches!(entry.meter, Meter::Tat(_) | Meter::Count(_)).then_some(small)
+        small.set(meter);
+        Some(small)
     }
 
     fn entry(&self, book: &LimitBook) -> Option<Entry> {
         let limit = LimitId::from_number(self.limit);
         let meter = self.meter(book.rule(limit)?)?;
-        Some(Entry { limit, sharer: self.sharer, meter })
+        Some(Entry { limit, sharer: self.sharer, meter: Meter::Small(meter) })
     }
 }
 

@@ -11,7 +11,7 @@ use crossbeam_epoch::{Guard, pin};
 use tollgate_core::book::{LimitBook, LimitId};
 use tollgate_core::limit::Limit;
 use tollgate_core::plan::{ChargePlan, HomeId, Mode};
-use tollgate_core::settle::Settlement;
+use tollgate_core::settle::{Outcome, Readings};
 use tollgate_core::time::Timestamp;
 
 use super::array::{Array, Found, find};
@@ -83,8 +83,8 @@ impl MeterTable {
         self.book.write().unwrap_or_else(PoisonError::into_inner).enter(limit)
     }
 
-    /// Settles a plan: charges every meter it names, or none.
-    pub fn settle(&self, plan: &ChargePlan<'_>) -> Settlement {
+    /// Settles a plan: charges every meter it names, or none. What they say then goes into `readings`.
+    pub fn settle(&self, plan: &ChargePlan<'_>, readings: &mut Readings) -> Outcome {
         let partition = partition_of(plan.home);
         let if_empty = match plan.mode {
             Mode::Charge | Mode::Force => IfEmpty::Claim,
@@ -95,14 +95,14 @@ impl MeterTable {
         loop {
             match find(self.cells(partition, &guard), plan.home.0, if_empty) {
                 Found::Held { mut cell, fresh } => {
-                    let settlement = cell.with(|home| home.settle(plan, &self.book));
+                    let outcome = cell.with(|home| home.settle(plan, &self.book, readings));
                     drop(cell);
                     if fresh {
                         self.count_new_home(partition);
                     }
-                    return settlement;
+                    return outcome;
                 }
-                Found::Absent => return settle_fresh(plan),
+                Found::Absent => return settle_fresh(plan, readings),
                 Found::Full => self.grow(partition),
                 Found::Moved => drop(self.lock(partition)),
             }

@@ -5,11 +5,18 @@ use tollgate_core::limit::{Axis, Limit, LimitName, Per};
 use tollgate_core::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Amount, Rule};
-use tollgate_core::settle::Settlement;
+use tollgate_core::settle::{Outcome, Readings};
 use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_store::meters::MeterTable;
 
 use crate::strategies::{Terms, axis};
+
+/// How a plan came out, and what its meters say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Settlement {
+    pub(crate) outcome: Outcome,
+    pub(crate) readings: Readings,
+}
 
 pub(crate) struct Driver {
     table: MeterTable,
@@ -58,7 +65,9 @@ impl Driver {
             let cost = Amount::new(cost).unwrap();
             plan.add(Charge { limit, id: self.table.enter(limit), sharer: Sharer::ALL, cost, period: None });
         }
-        self.table.settle(&plan)
+        let mut readings = Readings::new();
+        let outcome = self.table.settle(&plan, &mut readings);
+        Settlement { outcome, readings }
     }
 
     /// For a calendar limit, the period of an instant.

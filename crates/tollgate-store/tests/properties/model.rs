@@ -6,12 +6,12 @@ use tollgate_core::calendar::CalendarUnit;
 use tollgate_core::limit::{Axis, Excess};
 use tollgate_core::plan::Mode;
 use tollgate_core::rule::Rule;
-use tollgate_core::settle::{Outcome, Settlement};
+use tollgate_core::settle::Outcome;
 use tollgate_core::time::Timestamp;
 use tollgate_testkit::model;
 
 use crate::cases;
-use crate::driver::Driver;
+use crate::driver::{Driver, Settlement};
 use crate::strategies::{Event, METERS, axis, event, start, terms};
 
 const STEPS: usize = 200;
