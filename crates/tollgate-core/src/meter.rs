@@ -18,7 +18,7 @@ pub trait State {
     ///
     /// A state that another algorithm wrote says nothing under this one, as if it were fresh: [`Meter::bring_up`] is how its
     /// usage is kept.
-    fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment) -> (Self::Step, Verdict);
+    fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment<'_>) -> (Self::Step, Verdict);
 
     /// Does what [`State::settle`] said.
     fn apply(&mut self, step: Self::Step);
@@ -37,13 +37,14 @@ pub enum Meter {
     Slots(Slots),
 }
 
-/// The state of a meter that is one number and a half, as most are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SmallMeter {
-    /// Of a token bucket.
-    Tat(Tat),
-    /// Of a fixed window or a calendar period.
-    Count(WindowCount),
+/// The state of a meter that is one number and a half, as most are: a [`Tat`] under a token bucket, a [`WindowCount`] under a
+/// fixed window or a calendar. Only its rule tells which, so it is never read without one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SmallMeter {
+    /// The instant, or the count.
+    pub value: u64,
+    /// The fraction of the instant, or the start of the count's window.
+    pub extra: u32,
 }
 
 /// What becomes of a meter: for small states the new state, for large ones what to change in it.
@@ -71,31 +72,53 @@ pub enum Readied {
 
 /// The instant of a decision and what has been looked up for it: one value, so that every meter sees the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Moment {
+pub struct Moment<'m> {
     /// The instant.
     pub now: Timestamp,
     /// For a calendar rule, the period of `now`; asked of the calendar when absent.
-    pub period: Option<Period>,
+    pub period: Option<&'m Period>,
     /// The id under which a slot is taken or released.
     pub slot: SlotId,
 }
 
-impl SmallMeter {
-    /// Sets right what a clock that stepped back has left, and says whether that changed the meter.
+impl From<Tat> for SmallMeter {
     #[inline]
-    pub fn mend(&mut self, rule: &Rule, now: Timestamp) -> Readied {
-        if let (Rule::TokenBucket(bucket), Self::Tat(tat)) = (rule, &mut *self)
-            && let Some(mended) = bucket.mended(*tat, now)
-        {
-            *tat = mended;
-            return Readied::Changed;
+    fn from(tat: Tat) -> Self {
+        Self { value: tat.nanos, extra: tat.parts }
+    }
+}
+
+impl From<WindowCount> for SmallMeter {
+    #[inline]
+    fn from(count: WindowCount) -> Self {
+        Self { value: count.count, extra: count.start }
+    }
+}
+
+impl SmallMeter {
+    /// Whether meters of `rule` are small.
+    #[inline]
+    pub fn is_of(rule: &Rule) -> bool {
+        matches!(rule, Rule::TokenBucket(_) | Rule::FixedWindow(_) | Rule::Calendar { .. })
+    }
+
+    /// What the meter is once what a clock that stepped back has left is set right, if there is anything.
+    #[inline]
+    pub fn mended(self, rule: &Rule, now: Timestamp) -> Option<Self> {
+        match rule {
+            Rule::TokenBucket(bucket) => bucket.mended(self.tat(), now).map(Self::from),
+            _ => None,
         }
-        Readied::AsItWas
+    }
+
+    #[inline]
+    fn tat(self) -> Tat {
+        Tat { nanos: self.value, parts: self.extra }
     }
 
     #[inline]
     fn count(self) -> WindowCount {
-        if let Self::Count(count) = self { count } else { WindowCount::default() }
+        WindowCount { count: self.value, start: self.extra }
     }
 }
 
@@ -103,41 +126,39 @@ impl State for SmallMeter {
     type Step = Self;
 
     #[inline]
-    fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment) -> (Self, Verdict) {
-        let now = moment.now;
-        match rule {
+    fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment<'_>) -> (Self, Verdict) {
+        let (now, count) = (moment.now, self.count());
+        let (limit, window) = match rule {
             Rule::TokenBucket(bucket) => {
-                let tat = if let Self::Tat(tat) = self { *tat } else { Tat::default() };
-                let (tat, verdict) = bucket.settle(tat, ask, now);
-                (Self::Tat(tat), verdict)
-            }
-            Rule::FixedWindow(windowed) => {
-                let count = self.count();
-                let window = windowed.aligned(now);
-                let window =
-                    if count.is_ahead_of(window.start) { windowed.starting_at(count.start) } else { window };
-                let (count, verdict) = count.settle(window, windowed.limit.get(), ask, now);
-                (Self::Count(count), verdict)
+                let (tat, verdict) = bucket.settle(self.tat(), ask, now);
+                return (tat.into(), verdict);
             }
             Rule::Calendar { limit, calendar } => {
-                let count = self.count();
-                let period = moment.period.unwrap_or_else(|| calendar.period_at(now));
-                let period = if count.is_ahead_of(period.start) {
-                    calendar.period_at(Timestamp::from_secs(count.start))
+                let period = moment.period.copied().unwrap_or_else(|| calendar.period_at(now));
+                if count.is_ahead_of(period.start) {
+                    (*limit, calendar.period_at(Timestamp::from_secs(count.start)))
                 } else {
-                    period
-                };
-                let (count, verdict) = count.settle(period, limit.get(), ask, now);
-                (Self::Count(count), verdict)
+                    (*limit, period)
+                }
+            }
+            Rule::FixedWindow(windowed) => {
+                let window = windowed.aligned(now);
+                let ahead = count.is_ahead_of(window.start);
+                (windowed.limit, if ahead { windowed.starting_at(count.start) } else { window })
             }
             Rule::SlidingWindow(_)
             | Rule::SlidingBuckets(_)
             | Rule::SlidingLog(_)
             | Rule::Concurrency { .. } => {
                 debug_assert!(false, "meters of this rule are not small");
-                (*self, Verdict { answer: Answer::Never, used: 0, next: Nanos::ZERO, reset: Nanos::ZERO })
+                return (
+                    *self,
+                    Verdict { answer: Answer::Never, used: 0, next: Nanos::ZERO, reset: Nanos::ZERO },
+                );
             }
-        }
+        };
+        let (count, verdict) = count.settle(window, limit.get(), ask, now);
+        (count.into(), verdict)
     }
 
     #[inline]
@@ -149,14 +170,11 @@ impl State for SmallMeter {
 impl State for Meter {
     type Step = Step;
 
-    fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment) -> (Step, Verdict) {
+    fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment<'_>) -> (Step, Verdict) {
         let now = moment.now;
         match rule {
             Rule::TokenBucket(_) | Rule::FixedWindow(_) | Rule::Calendar { .. } => {
-                let small = match self {
-                    Self::Small(small) => *small,
-                    Self::Counts(_) | Self::Timeline(_) | Self::Slots(_) => SmallMeter::Tat(Tat::default()),
-                };
+                let small = if let Self::Small(small) = self { *small } else { SmallMeter::default() };
                 let (small, verdict) = small.settle(rule, ask, moment);
                 (Step::Small(small), verdict)
             }
@@ -205,9 +223,8 @@ impl Meter {
     /// A meter that was never used.
     pub fn fresh(rule: &Rule) -> Self {
         match rule {
-            Rule::TokenBucket(_) => Self::Small(SmallMeter::Tat(Tat::default())),
-            Rule::FixedWindow(_) | Rule::Calendar { .. } => {
-                Self::Small(SmallMeter::Count(WindowCount::default()))
+            Rule::TokenBucket(_) | Rule::FixedWindow(_) | Rule::Calendar { .. } => {
+                Self::Small(SmallMeter::default())
             }
             Rule::SlidingWindow(_) => Self::Counts(TwoCounts::default()),
             Rule::SlidingBuckets(_) | Rule::SlidingLog(_) => Self::Timeline(Timeline::default()),
@@ -219,22 +236,25 @@ impl Meter {
     ///
     /// Such a change comes from an edit of the policy or a step of the clock and not from a request, so it is kept even where
     /// the request is refused.
-    pub fn bring_up(&mut self, written: &Rule, rule: &Rule, moment: &Moment) -> Readied {
-        let mended =
-            if let Self::Small(small) = self { small.mend(written, moment.now) } else { Readied::AsItWas };
+    pub fn bring_up(&mut self, written: &Rule, rule: &Rule, moment: &Moment<'_>) -> Readied {
+        let mut readied = Readied::AsItWas;
+        if let Self::Small(small) = self
+            && let Some(mended) = small.mended(written, moment.now)
+        {
+            *small = mended;
+            readied = Readied::Changed;
+        }
         if rule.reads_states_of(written) {
-            return mended;
+            return readied;
         }
         *self = self.carried_over(written, rule, moment);
         Readied::Changed
     }
 
     /// The meter under `new`, with the usage it has under `old`.
-    fn carried_over(&self, old: &Rule, new: &Rule, moment: &Moment) -> Self {
-        if let (Rule::TokenBucket(old), Rule::TokenBucket(new), Self::Small(SmallMeter::Tat(tat))) =
-            (old, new, self)
-        {
-            return Self::Small(SmallMeter::Tat(new.carry_over(old, *tat, moment.now)));
+    fn carried_over(&self, old: &Rule, new: &Rule, moment: &Moment<'_>) -> Self {
+        if let (Rule::TokenBucket(old), Rule::TokenBucket(new), Self::Small(small)) = (old, new, self) {
+            return Self::Small(new.carry_over(old, small.tat(), moment.now).into());
         }
         let mut carried = Self::fresh(new);
         let slots_on_either_side =

@@ -9,8 +9,8 @@ use crate::calendar::Period;
 use crate::limit::Limit;
 use crate::meter::Moment;
 use crate::policy::Tier;
+use crate::rule::Amount;
 use crate::rule::concurrency::SlotId;
-use crate::rule::{Amount, Rule};
 use crate::time::Timestamp;
 
 /// The most charges a plan may have.
@@ -114,8 +114,7 @@ impl<'p> ChargePlan<'p> {
 
     /// The moment as the meter of `charge` sees it.
     #[inline]
-    pub fn moment(&self, charge: &Charge<'_>) -> Moment {
-        let period = if let Rule::Calendar { .. } = charge.limit.rule { charge.period } else { None };
-        Moment { now: self.now, period, slot: self.slot }
+    pub fn moment<'m>(&self, charge: &'m Charge<'_>) -> Moment<'m> {
+        Moment { now: self.now, period: charge.period.as_ref(), slot: self.slot }
     }
 }

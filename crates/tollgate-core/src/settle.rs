@@ -55,19 +55,21 @@ pub type Readings = ArrayVec<Reading, CHARGES_MAX>;
 pub fn settle<S: State>(plan: &ChargePlan<'_>, meters: &mut [S], readings: &mut Readings) -> Outcome {
     debug_assert_eq!(plan.charges().len(), meters.len(), "a meter for each charge");
     let mut steps = ArrayVec::<S::Step, CHARGES_MAX>::new();
-    let mut outcome = Outcome::Admitted { overage: 0 };
+    let mut tally = Tally::default();
     readings.clear();
-    for (index, (charge, meter)) in plan.charges().iter().zip(&*meters).enumerate() {
+    for (charge, meter) in plan.charges().iter().zip(&*meters) {
         let (step, verdict) =
             meter.settle(&charge.limit.rule, ask_of(charge, plan.mode), &plan.moment(charge));
         let reading = Reading::new(charge, &verdict);
-        outcome = match verdict.answer {
-            Answer::Fits if reading.remaining == 0 => outcome.with_overage(above(plan, charge, meter)),
-            answer => outcome.and(index, answer),
-        };
+        if verdict.answer != Answer::Fits {
+            tally.refuse(readings.len(), verdict.answer);
+        } else if reading.remaining == 0 {
+            tally.overage = tally.overage.saturating_add(above(plan, charge, meter));
+        }
         steps.push(step);
         readings.push(reading);
     }
+    let outcome = tally.outcome();
     if outcome.changes_meters(plan.mode) {
         for (meter, step) in meters.iter_mut().zip(&steps) {
             meter.apply(*step);
@@ -77,6 +79,38 @@ pub fn settle<S: State>(plan: &ChargePlan<'_>, meters: &mut [S], readings: &mut 
         look(plan, meters, readings);
     }
     outcome
+}
+
+/// What the charges of a plan have answered so far.
+#[derive(Default)]
+struct Tally {
+    overage: u64,
+    /// What is to be said instead of `Admitted`.
+    refusal: Option<Outcome>,
+}
+
+impl Tally {
+    /// Notes that the charge at `index` does not fit.
+    ///
+    /// What can never fit outranks what has to wait. The first refusal names the reason, but the wait is the longest of all:
+    /// whoever waits that long is not refused by another limit then.
+    #[cold]
+    fn refuse(&mut self, index: usize, answer: Answer) {
+        self.refusal = Some(match (self.refusal, answer) {
+            (Some(Outcome::NeverFits { by }), _) => Outcome::NeverFits { by },
+            (_, Answer::Never) => Outcome::NeverFits { by: index },
+            (Some(Outcome::Refused { by, retry_after }), Answer::Wait(wait)) => {
+                Outcome::Refused { by, retry_after: retry_after.max(wait) }
+            }
+            (_, Answer::Wait(wait)) => Outcome::Refused { by: index, retry_after: wait },
+            (refusal, Answer::Fits) => return self.refusal = refusal,
+        });
+    }
+
+    #[inline]
+    fn outcome(self) -> Outcome {
+        self.refusal.unwrap_or(Outcome::Admitted { overage: self.overage })
+    }
 }
 
 #[inline]
@@ -110,31 +144,9 @@ fn look<S: State>(plan: &ChargePlan<'_>, meters: &[S], readings: &mut Readings) 
 
 impl Outcome {
     /// Whether settling with this outcome writes the meters.
+    #[inline]
     pub fn changes_meters(self, mode: Mode) -> bool {
         matches!(self, Self::Admitted { .. }) && mode != Mode::Peek
-    }
-
-    /// The outcome so far, with what the charge at `index` answers.
-    ///
-    /// What can never fit outranks what has to wait. The first refusal names the reason, but the wait is the longest of all:
-    /// whoever waits that long is not refused by another limit then.
-    #[inline]
-    fn and(self, index: usize, answer: Answer) -> Self {
-        match (self, answer) {
-            (_, Answer::Fits) | (Self::NeverFits { .. }, _) => self,
-            (_, Answer::Never) => Self::NeverFits { by: index },
-            (Self::Admitted { .. }, Answer::Wait(wait)) => Self::Refused { by: index, retry_after: wait },
-            (Self::Refused { by, retry_after }, Answer::Wait(wait)) => {
-                Self::Refused { by, retry_after: retry_after.max(wait) }
-            }
-        }
-    }
-
-    fn with_overage(self, above: u64) -> Self {
-        match self {
-            Self::Admitted { overage } => Self::Admitted { overage: overage.saturating_add(above) },
-            Self::Refused { .. } | Self::NeverFits { .. } => self,
-        }
     }
 }
 

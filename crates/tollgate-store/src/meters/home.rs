@@ -7,12 +7,10 @@ use std::sync::RwLock;
 
 use arrayvec::ArrayVec;
 use tollgate_core::book::{LimitBook, LimitId};
-use tollgate_core::meter::{Meter, Moment, Readied, SmallMeter, State as _};
+use tollgate_core::meter::{Meter, Moment, Readied, SmallMeter, State};
 use tollgate_core::plan::{CHARGES_MAX, Charge, ChargePlan, Mode};
 use tollgate_core::rule::concurrency::SlotId;
-use tollgate_core::rule::token_bucket::Tat;
-use tollgate_core::rule::window_count::WindowCount;
-use tollgate_core::rule::{Ask, Rule};
+use tollgate_core::rule::{Ask, Rule, Verdict};
 use tollgate_core::settle::{Outcome, Readings, settle};
 use tollgate_core::time::Timestamp;
 
@@ -103,32 +101,13 @@ impl Home {
         }
     }
 
-    /// Settles a plan whose charges all have their small meters here, written under the very limits that are asked.
+    /// Settles a plan whose charges all have their small meters here, in order, written under the very limits that are asked.
     #[inline]
     fn settle_in_cell(&mut self, plan: &ChargePlan<'_>, readings: &mut Readings) -> Option<Outcome> {
-        let (charges, small) = (plan.charges(), self.small_mut());
-        if charges.len() > small.len() {
-            return None;
-        }
-        let mut places = ArrayVec::<usize, SMALL_MAX>::new();
-        let mut meters = ArrayVec::<SmallMeter, SMALL_MAX>::new();
-        let mut readied = Readied::AsItWas;
-        for charge in charges {
-            let place = small.iter().position(|small| small.is_of(charge))?;
-            let mut meter = small[place].meter(&charge.limit.rule)?;
-            if meter.mend(&charge.limit.rule, plan.now) == Readied::Changed {
-                readied = Readied::Changed;
-            }
-            places.push(place);
-            meters.push(meter);
-        }
-        let outcome = settle(plan, &mut meters, readings);
-        if is_kept(outcome, plan.mode, readied) {
-            for (place, meter) in places.iter().zip(&meters) {
-                small[*place].set(*meter);
-            }
-        }
-        Some(outcome)
+        let charges = plan.charges();
+        let small = self.small_mut().get_mut(..charges.len())?;
+        let ready = charges.iter().zip(&*small).all(|(charge, small)| small.is_ready_for(charge, plan.now));
+        ready.then(|| settle(plan, small, readings))
     }
 
     /// Settles any plan: meters that are new, large, or were written under other limits.
@@ -140,12 +119,12 @@ impl Home {
         readings: &mut Readings,
     ) -> Outcome {
         let book = book.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        self.with_list(&book, |list| settle_list(list, plan, &book, readings))
+        self.with_list(|list| settle_list(list, plan, &book, readings))
     }
 
     /// Forgets the meters that say nothing any more, and says whether any are left.
     pub(crate) fn forget_idle(&mut self, book: &LimitBook, now: Timestamp) -> Left {
-        self.with_list(book, |list| {
+        self.with_list(|list| {
             list.retain(|entry| {
                 let moment = Moment { now, period: None, slot: SlotId(0) };
                 book.rule(entry.limit)
@@ -156,10 +135,10 @@ impl Home {
     }
 
     /// Calls `f` with the meters as a list, and packs them again afterwards.
-    fn with_list<R>(&mut self, book: &LimitBook, f: impl FnOnce(&mut Vec<Entry>) -> R) -> R {
+    fn with_list<R>(&mut self, f: impl FnOnce(&mut Vec<Entry>) -> R) -> R {
         let mut list = match self.take_list() {
             Some(list) => list,
-            None => Box::new(self.small_mut().iter().filter_map(|small| small.entry(book)).collect()),
+            None => Box::new(self.small_mut().iter().map(|small| small.entry()).collect()),
         };
         let result = f(&mut list);
         self.pack(list);
@@ -266,46 +245,43 @@ impl Entry {
     }
 }
 
+impl State for Small {
+    type Step = SmallMeter;
+
+    #[inline]
+    fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment<'_>) -> (SmallMeter, Verdict) {
+        self.meter().settle(rule, ask, moment)
+    }
+
+    #[inline]
+    fn apply(&mut self, step: SmallMeter) {
+        (self.value, self.extra) = (step.value, step.extra);
+    }
+}
+
 impl Small {
+    /// Whether it is the meter of `charge` and can be asked as it is.
     #[inline]
-    fn is_of(self, charge: &Charge<'_>) -> bool {
-        self.limit == charge.id.get() && self.sharer == charge.sharer.get()
-    }
-
-    /// The meter this is of `rule`, if meters of it are small.
-    #[inline]
-    fn meter(self, rule: &Rule) -> Option<SmallMeter> {
-        match rule {
-            Rule::TokenBucket(_) => Some(SmallMeter::Tat(Tat { nanos: self.value, parts: self.extra })),
-            Rule::FixedWindow(_) | Rule::Calendar { .. } => {
-                Some(SmallMeter::Count(WindowCount { count: self.value, start: self.extra }))
-            }
-            Rule::SlidingWindow(_)
-            | Rule::SlidingBuckets(_)
-            | Rule::SlidingLog(_)
-            | Rule::Concurrency { .. } => None,
-        }
+    fn is_ready_for(self, charge: &Charge<'_>, now: Timestamp) -> bool {
+        self.limit == charge.id.get()
+            && self.sharer == charge.sharer.get()
+            && self.meter().mended(&charge.limit.rule, now).is_none()
     }
 
     #[inline]
-    fn set(&mut self, meter: SmallMeter) {
-        (self.value, self.extra) = match meter {
-            SmallMeter::Tat(tat) => (tat.nanos, tat.parts),
-            SmallMeter::Count(count) => (count.count, count.start),
-        };
+    fn meter(self) -> SmallMeter {
+        SmallMeter { value: self.value, extra: self.extra }
     }
 
     fn of(entry: &Entry) -> Option<Self> {
         let Meter::Small(meter) = entry.meter else { return None };
-        let mut small = Self { limit: entry.limit.get(), sharer: entry.sharer, ..Self::default() };
-        small.set(meter);
-        Some(small)
+        let SmallMeter { value, extra } = meter;
+        Some(Self { limit: entry.limit.get(), sharer: entry.sharer, value, extra })
     }
 
-    fn entry(&self, book: &LimitBook) -> Option<Entry> {
+    fn entry(self) -> Entry {
         let limit = LimitId::from_number(self.limit);
-        let meter = self.meter(book.rule(limit)?)?;
-        Some(Entry { limit, sharer: self.sharer, meter: Meter::Small(meter) })
+        Entry { limit, sharer: self.sharer, meter: Meter::Small(self.meter()) }
     }
 }
 
