@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::url::HttpUrl;
+
 /// Where a route stands in the policy's list.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RouteIndex(pub u16);
@@ -158,6 +160,13 @@ pub struct Route {
     pub cost: u64,
     /// The scope a key must have.
     pub scope: Option<String>,
+    /// Where such requests are forwarded instead of the server's upstream.
+    pub upstream: Option<HttpUrl>,
+}
+
+impl Route {
+    /// A request is one unit unless its route says otherwise.
+    pub const COST_DEFAULT: u64 = 1;
 }
 
 /// All routes, in the order of the file: the first that matches is the one.
