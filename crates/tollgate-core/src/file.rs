@@ -36,9 +36,10 @@ pub fn read(bytes: &[u8]) -> Result<Document, Vec<Problem>> {
 /// Reads the body of one tier, as it stands in a policy file, whose limits may name these routes.
 pub fn read_tier(bytes: &[u8], name: &TierName, routes: &Routes) -> Result<Tier, Vec<Problem>> {
     let mut sink = Sink::default();
+    let names: Vec<&str> = routes.iter().map(|(_, route)| route.name.as_str()).collect();
     let tier = tree(bytes, &mut sink)
         .and_then(|tree| TierBody::decode(&tree, "the tier", &mut sink))
-        .and_then(|typed| mean::tier(&typed, name, Place::START, Some(routes), &mut sink));
+        .and_then(|typed| mean::tier(&typed, name, Place::START, Some(&names), &mut sink));
     finish(tier, sink)
 }
 
@@ -46,7 +47,7 @@ fn tree(bytes: &[u8], sink: &mut Sink) -> Option<yaml::Node> {
     let text = text::read(bytes, sink)?;
     let tree = yaml::parse(text, sink)?;
     if let yaml::Value::Empty | yaml::Value::Null = tree.value {
-        let help = "start with:\n\ntiers:\n  free:\n    rate: 10";
+        let help = "write at least one tier: `tiers: {free: {rate: 10}}`";
         sink.report(Place::START, "the file is empty", help);
         return None;
     }

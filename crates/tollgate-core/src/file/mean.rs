@@ -8,6 +8,7 @@ use crate::policy::{Document, Policy, StoreSettings};
 use crate::time::{Nanos, Window};
 
 mod abuse;
+mod bucket;
 mod identity;
 mod ledger;
 mod limit;
@@ -26,7 +27,8 @@ pub(super) use tier::tier;
 pub(super) fn document(typed: &DocumentBody, sink: &mut Sink) -> Option<Document> {
     // Routes before tiers, which name them; tiers before identity, which names one.
     let routes = routes::routes(&typed.routes, sink);
-    let tiers = tiers::tiers(&typed.tiers, routes.as_ref(), sink);
+    let route_names = routes::names(&typed.routes);
+    let tiers = tiers::tiers(&typed.tiers, route_names.as_deref(), sink);
     let identity = identity::identity(&typed.identity, &typed.tiers, sink);
     let server = section(&typed.server, |body| server::server(body, sink));
     let store = match typed.store.given() {

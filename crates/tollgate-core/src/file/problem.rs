@@ -64,7 +64,7 @@ pub fn render(problems: &[Problem], path: &str, text: &str) -> String {
 /// The part of the line around the place, and the carets that stand under it.
 fn underlined(source: &str, place: Place) -> (String, String) {
     let before = place.column.saturating_sub(1);
-    let start = if before < SHOWN_MAX / 2 {
+    let start = if source.chars().nth(SHOWN_MAX).is_none() || before < SHOWN_BEFORE {
         0
     } else {
         before.saturating_sub(SHOWN_BEFORE)

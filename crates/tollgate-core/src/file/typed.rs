@@ -11,6 +11,7 @@ use super::yaml::{Entry, Node, Value};
 
 mod abuse;
 mod document;
+mod factor;
 mod fields;
 mod identity;
 mod limit;
@@ -18,6 +19,7 @@ mod number;
 mod route;
 mod server;
 mod span;
+mod status;
 mod text;
 mod tier;
 mod word;
@@ -27,13 +29,15 @@ pub(super) use document::{
     AlertsBody, DegradedBody, DegradedQuotaWord, DegradedRateWord, DocumentBody, DurabilityWord,
     HeaderFamilyWord, LedgerBody, QuotaResetWord, ResponsesBody,
 };
+pub(super) use factor::{Multiplier, Percentage};
 pub(super) use fields::{Fields, body};
 pub(super) use identity::{ChallengeBody, IdentityBody, SessionCookieBody};
 pub(super) use limit::{Algorithm, LimitAxis, LimitBody, Overrun, PerWord};
-pub(super) use number::{Multiplier, Percentage, Status, Whole};
+pub(super) use number::Whole;
 pub(super) use route::RouteBody;
 pub(super) use server::ServerBody;
 pub(super) use span::{AmountPer, Span};
+pub(super) use status::Status;
 pub(super) use text::Text;
 pub(super) use tier::{Quota, QuotaPool, QuotaWindow, RefundWord, TierBody};
 pub(super) use word::{Word, words};
@@ -148,13 +152,18 @@ pub(super) fn mapping<'n>(node: &'n Node, what: &str, sink: &mut Sink) -> Option
     if let Value::Map(entries) = &node.value {
         return Some(entries);
     }
-    let message = format!(
-        "{what} must be a mapping of keys to values, not {}",
-        node.describe()
-    );
-    let help = match node.value {
-        Value::Empty => "indent its keys below it, or remove it",
-        _ => "write `key: value` lines, indented below it",
+    let (message, help) = match node.value {
+        Value::Empty => (
+            format!("{what} is empty"),
+            "indent its keys below it, or remove it",
+        ),
+        _ => (
+            format!(
+                "{what} must be a mapping of keys to values, not {}",
+                node.describe()
+            ),
+            "write `key: value` lines, indented below it",
+        ),
     };
     sink.report(node.place, message, help);
     None

@@ -7,12 +7,13 @@ use crate::file::typed::{
 };
 use crate::policy::{AppliesTo, Blocks, Degraded, DegradedQuota, DegradedRate, Edge, Pressure, Reputation};
 
+use super::bucket::{Burst, bucket};
 use super::range::count;
-use super::{duration, tier, window};
+use super::{duration, window};
 
 pub(super) fn edge(body: &EdgeBody, sink: &mut Sink) -> Option<Edge> {
-    let burst = body.burst.given().map(|at| (at.value.0, at.place));
-    let bucket = tier::bucket(body.rate.given()?, burst, sink)?;
+    let burst = Burst::of(&body.burst, sink);
+    let bucket = bucket("`rate`", body.rate.given()?, burst, sink)?;
     // Addresses are all that is known before identity: `per` may say so, or be left out.
     let (Some(EdgePer::Ip) | None) = body.per.value();
     Some(Edge { bucket })
@@ -27,7 +28,13 @@ fn applies_to(field: &Field<AppliesToWord>) -> AppliesTo {
 
 pub(super) fn reputation(body: &ReputationBody, sink: &mut Sink) -> Option<Reputation> {
     let max = u32::from(Reputation::POINTS_MAX);
-    let penalty = count(&body.penalty, Reputation::PENALTY_DEFAULT.into(), max, sink);
+    let penalty = count(
+        &body.penalty,
+        Reputation::PENALTY_DEFAULT.into(),
+        max,
+        "`penalty`",
+        sink,
+    );
     let recover = match body.recover.given() {
         None => Some((Reputation::RECOVER_DEFAULT, Reputation::RECOVER_PER_DEFAULT)),
         Some(at) => {
@@ -52,7 +59,13 @@ pub(super) fn reputation(body: &ReputationBody, sink: &mut Sink) -> Option<Reput
 }
 
 pub(super) fn blocks(body: &BlocksBody, sink: &mut Sink) -> Option<Blocks> {
-    let after = count(&body.after, Blocks::AFTER_DEFAULT, Blocks::AFTER_MAX, sink);
+    let after = count(
+        &body.after,
+        Blocks::AFTER_DEFAULT,
+        Blocks::AFTER_MAX,
+        "`after`",
+        sink,
+    );
     let within = window(&body.within, Blocks::WITHIN_DEFAULT, sink);
     let first = duration(&body.first, Blocks::FIRST_DEFAULT, sink);
     // A long first block needs no `max` beside it.
@@ -79,6 +92,7 @@ pub(super) fn pressure(body: &PressureBody, sink: &mut Sink) -> Option<Pressure>
         &body.fingerprints,
         Pressure::FINGERPRINTS_DEFAULT,
         Pressure::FINGERPRINTS_MAX,
+        "`fingerprints`",
         sink,
     );
     let window = window(&body.window, Pressure::WINDOW_DEFAULT, sink);

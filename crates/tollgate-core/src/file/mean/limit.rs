@@ -7,7 +7,7 @@ use crate::file::typed::{
 };
 use crate::file::yaml::shown;
 use crate::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
-use crate::policy::{RouteIndex, Routes, TierLimit};
+use crate::policy::{RouteIndex, TierLimit};
 
 use super::routes::report_bad_name;
 use super::rule;
@@ -21,7 +21,7 @@ pub(super) struct MeantLimit {
 /// All entries; nothing if one of them cannot be meant. Without `routes`, what they name is not looked up.
 pub(super) fn limits(
     field: &Field<Named<LimitBody>>,
-    routes: Option<&Routes>,
+    routes: Option<&[&str]>,
     sink: &mut Sink,
 ) -> Option<Vec<MeantLimit>> {
     let named = match field {
@@ -46,7 +46,7 @@ pub(super) fn limits(
     meant.into_iter().collect()
 }
 
-fn limit(entry: &NamedEntry<LimitBody>, routes: Option<&Routes>, sink: &mut Sink) -> Option<MeantLimit> {
+fn limit(entry: &NamedEntry<LimitBody>, routes: Option<&[&str]>, sink: &mut Sink) -> Option<MeantLimit> {
     let name = limit_name(entry, sink);
     let body = entry.body.as_ref()?;
     let counted = routes_of(&body.routes, routes, sink);
@@ -89,7 +89,7 @@ fn limit_name(entry: &NamedEntry<LimitBody>, sink: &mut Sink) -> Option<LimitNam
 }
 
 /// The routes a limit counts, in the order of the file; none: every request.
-fn routes_of(field: &Field<List<Text>>, routes: Option<&Routes>, sink: &mut Sink) -> Option<Vec<RouteIndex>> {
+fn routes_of(field: &Field<List<Text>>, routes: Option<&[&str]>, sink: &mut Sink) -> Option<Vec<RouteIndex>> {
     let list = match field {
         Field::Absent => return Some(Vec::new()),
         Field::Wrong => return None,
@@ -108,12 +108,13 @@ fn routes_of(field: &Field<List<Text>>, routes: Option<&Routes>, sink: &mut Sink
     let mut found: Vec<RouteIndex> = Vec::new();
     for at in &list.value.0 {
         let name = at.value.0.as_str();
-        match routes.iter().find(|(_, route)| route.name == name) {
-            Some((index, _)) if found.contains(&index) => {
+        let index = routes.iter().position(|route| *route == name);
+        match index.and_then(|index| u16::try_from(index).ok()).map(RouteIndex) {
+            Some(index) if found.contains(&index) => {
                 let message = format!("the route {} stands here twice", shown(name));
                 sink.report(at.place, message, "remove one of the two");
             }
-            Some((index, _)) => found.push(index),
+            Some(index) => found.push(index),
             None => report_undefined(at, routes, sink),
         }
     }
@@ -121,10 +122,9 @@ fn routes_of(field: &Field<List<Text>>, routes: Option<&Routes>, sink: &mut Sink
     (found.len() == list.value.0.len()).then_some(found)
 }
 
-fn report_undefined(at: &At<Text>, routes: &Routes, sink: &mut Sink) {
+fn report_undefined(at: &At<Text>, routes: &[&str], sink: &mut Sink) {
     let name = at.value.0.as_str();
-    let known = routes.iter().map(|(_, route)| route.name.as_str());
-    let help = sink.did_you_mean(name, known, || {
+    let help = sink.did_you_mean(name, routes.iter().copied(), || {
         format!("define it under the top-level `routes`: `{name}: {{match: \"GET /path\"}}`")
     });
     sink.report(

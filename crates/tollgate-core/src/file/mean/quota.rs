@@ -31,7 +31,7 @@ pub(super) fn quota(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
             return Some(None);
         }
     };
-    let amount = super::range::amount(amount, Amount::MAX, place, sink);
+    let amount = super::range::amount(amount, Amount::MAX, "`quota`", place, sink);
     let window = match &body.quota_window {
         Field::Absent => Some(QuotaWindow::CalendarMonth),
         Field::Wrong => None,

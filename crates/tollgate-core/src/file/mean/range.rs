@@ -5,37 +5,35 @@ use crate::file::sink::Sink;
 use crate::file::typed::{At, Field, Whole};
 use crate::rule::Amount;
 
-/// The number, if it lies between 1 and `max`.
-pub(super) fn at_most(number: u64, max: u64, place: Place, sink: &mut Sink) -> Option<u64> {
-    if number == 0 {
-        let help = format!("write a number from 1 to {max}");
-        sink.report(place, "a limit of zero would refuse everything", help);
-        return None;
-    }
-    if number > max {
-        let help = format!("write a number from 1 to {max}");
-        sink.report(place, format!("{number} is more than this can be"), help);
-        return None;
-    }
-    Some(number)
+/// The number, if it lies between 1 and `max`. `what` names it in messages.
+pub(super) fn at_most(number: u64, max: u64, what: &str, place: Place, sink: &mut Sink) -> Option<u64> {
+    let message = match number {
+        0 => format!("{what} may not be zero"),
+        _ if number > max => format!("{what} may not be more than {max} here"),
+        _ => return Some(number),
+    };
+    sink.report(place, message, format!("write a number from 1 to {max}"));
+    None
 }
 
 /// An amount of units.
-pub(super) fn amount(number: u64, max: u64, place: Place, sink: &mut Sink) -> Option<Amount> {
-    at_most(number, max, place, sink).and_then(Amount::new)
+pub(super) fn amount(number: u64, max: u64, what: &str, place: Place, sink: &mut Sink) -> Option<Amount> {
+    at_most(number, max, what, place, sink).and_then(Amount::new)
 }
 
 /// A small number from 1 to `max`, or the default.
-pub(super) fn count(field: &Field<Whole>, default: u32, max: u32, sink: &mut Sink) -> Option<u32> {
-    let Some(At { place, value, .. }) = field.given() else {
-        return Some(default);
-    };
-    match u32::try_from(value.0) {
-        Ok(number) if (1..=max).contains(&number) => Some(number),
-        _ => {
-            let help = format!("write a number from 1 to {max}");
-            sink.report(*place, format!("{} is out of range", value.0), help);
-            None
+pub(super) fn count(
+    field: &Field<Whole>,
+    default: u32,
+    max: u32,
+    what: &str,
+    sink: &mut Sink,
+) -> Option<u32> {
+    match field.given() {
+        Some(At { place, value, .. }) => {
+            let number = at_most(value.0, max.into(), what, *place, sink)?;
+            u32::try_from(number).ok()
         }
+        None => Some(default),
     }
 }

@@ -9,6 +9,15 @@ use crate::policy::route::{BadPattern, Pattern};
 use crate::policy::{Route, Routes};
 use crate::rule::Amount;
 
+/// The names of all routes, in the order of the file: what limits may name even where a route itself is wrong.
+pub(super) fn names(field: &Field<Named<RouteBody>>) -> Option<Vec<&str>> {
+    match field {
+        Field::Absent => Some(Vec::new()),
+        Field::Wrong => None,
+        Field::Given(at) => Some(at.value.0.iter().map(|entry| entry.name.as_str()).collect()),
+    }
+}
+
 /// All routes; nothing if one of them cannot be meant.
 pub(super) fn routes(field: &Field<Named<RouteBody>>, sink: &mut Sink) -> Option<Routes> {
     let named = match field {
@@ -45,7 +54,7 @@ fn route(entry: &NamedEntry<RouteBody>, sink: &mut Sink) -> Option<(Place, Route
         .given()
         .and_then(|at| pattern(at, sink).map(|pattern| (at.place, pattern)));
     let cost = match body.cost.given() {
-        Some(at) => super::range::amount(at.value.0, Amount::MAX, at.place, sink).map(Amount::get),
+        Some(at) => super::range::amount(at.value.0, Amount::MAX, "`cost`", at.place, sink).map(Amount::get),
         None => Some(Route::COST_DEFAULT),
     };
     let scope = match body.scope.given() {

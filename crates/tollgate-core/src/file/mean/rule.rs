@@ -5,7 +5,8 @@ use crate::file::sink::Sink;
 use crate::file::typed::{Algorithm, AmountPer, At, LimitBody};
 use crate::rule::{Amount, CONCURRENCY_LIMIT_MAX, LEASE_DEFAULT, Rule, SLIDING_LOG_LIMIT_MAX, Windowed};
 
-use super::{range, tier};
+use super::bucket::{Burst, bucket};
+use super::range;
 
 /// The rule, if the numbers fit the algorithm.
 pub(super) fn rule(algorithm: Algorithm, body: &LimitBody, sink: &mut Sink) -> Option<Rule> {
@@ -13,9 +14,11 @@ pub(super) fn rule(algorithm: Algorithm, body: &LimitBody, sink: &mut Sink) -> O
     let limit = body.limit.given()?;
     let rule = match algorithm {
         Algorithm::TokenBucket => {
-            let burst = body.burst.given().map(|at| (at.value.0, at.place));
-            per_window(limit, sink)?;
-            Rule::TokenBucket(tier::bucket(limit, burst, sink)?)
+            let window = per_window(limit, sink);
+            let burst = Burst::of(&body.burst, sink);
+            let bucket = bucket("`limit`", limit, burst, sink);
+            window?;
+            Rule::TokenBucket(bucket?)
         }
         Algorithm::FixedWindow => Rule::FixedWindow(windowed(limit, Amount::MAX, sink)?),
         Algorithm::SlidingWindow => Rule::SlidingWindow(windowed(limit, Amount::MAX, sink)?),
@@ -60,7 +63,7 @@ fn per_window(limit: &At<AmountPer>, sink: &mut Sink) -> Option<crate::time::Win
 
 fn windowed(limit: &At<AmountPer>, max: u64, sink: &mut Sink) -> Option<Windowed> {
     let window = per_window(limit, sink);
-    let amount = range::amount(limit.value.amount, max, limit.place, sink);
+    let amount = range::amount(limit.value.amount, max, "`limit`", limit.place, sink);
     Some(Windowed {
         limit: amount?,
         window: window?,
@@ -69,7 +72,7 @@ fn windowed(limit: &At<AmountPer>, max: u64, sink: &mut Sink) -> Option<Windowed
 
 /// A number without a window, for algorithms that say per what by themselves.
 fn plain(limit: &At<AmountPer>, max: u64, sink: &mut Sink) -> Option<Amount> {
-    let amount = range::amount(limit.value.amount, max, limit.place, sink);
+    let amount = range::amount(limit.value.amount, max, "`limit`", limit.place, sink);
     if limit.value.window.is_some() {
         let help = format!(
             "write `limit: {}`: the algorithm says the rest",

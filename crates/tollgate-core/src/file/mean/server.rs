@@ -19,6 +19,7 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
         None => Some(None),
         Some(at) => http_url(at, "http://127.0.0.1:9000", sink).map(Some),
     };
+    let trusted_proxies = networks(&body.trusted_proxies, sink);
     let tls = body.tls.value().and_then(|tls| {
         Some(TlsFiles {
             cert: tls.cert.value()?.0.clone().into(),
@@ -30,7 +31,7 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
         decision: decision?,
         admin: admin?,
         upstream: upstream?,
-        trusted_proxies: networks(&body.trusted_proxies, sink)?,
+        trusted_proxies: trusted_proxies?,
         tls,
     })
 }
@@ -61,23 +62,15 @@ fn address(field: &Field<Text>, default: SocketAddr, sink: &mut Sink) -> Option<
 /// Reports listeners on one address. Port 0 is whatever the system chooses.
 fn report_shared(body: &ServerBody, addresses: [Option<SocketAddr>; 3], sink: &mut Sink) {
     let fields = [&body.gateway, &body.decision, &body.admin];
-    for (later, field) in fields.iter().enumerate() {
-        let taken = addresses[later]
-            .is_some_and(|address| address.port() != 0 && addresses[..later].contains(&Some(address)));
-        let (true, Some(at)) = (
-            taken,
-            field
-                .given()
-                .or_else(|| fields[0].given())
-                .or_else(|| fields[1].given()),
-        ) else {
-            continue;
-        };
-        sink.report(
-            at.place,
-            format!("two listeners cannot share {}", shown(&at.value.0)),
-            "give gateway, decision and admin a port of their own each",
-        );
+    for (first, second) in [(0, 1), (0, 2), (1, 2)] {
+        let at = fields[second].given().or(fields[first].given());
+        if let (Some(at), Some(address)) = (at, addresses[first])
+            && addresses[second] == Some(address)
+            && address.port() != 0
+        {
+            let help = "give gateway, decision and admin a port of their own each";
+            sink.report(at.place, format!("two listeners cannot share {address}"), help);
+        }
     }
 }
 

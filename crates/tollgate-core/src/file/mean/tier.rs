@@ -2,26 +2,24 @@
 
 use crate::file::problem::Place;
 use crate::file::sink::Sink;
-use crate::file::typed::{AmountPer, At, Field, RefundWord, TierBody, Whole};
+use crate::file::typed::{At, Field, RefundWord, TierBody, Whole};
 use crate::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
-use crate::policy::{Bypass, RefundOn, Routes, Tier, TierLimit, TierName};
-use crate::rule::token_bucket::BadBucket;
-use crate::rule::{CONCURRENCY_LIMIT_MAX, LEASE_DEFAULT, Rule, TokenBucket};
-use crate::time::Window;
+use crate::policy::{Bypass, RefundOn, Tier, TierLimit, TierName};
+use crate::rule::{CONCURRENCY_LIMIT_MAX, LEASE_DEFAULT, Rule};
 
+use super::bucket::{Burst, bucket};
 use super::{limit, quota, range, shadow};
 
-/// The tier, if nothing about it is wrong. `place` is where its name stands.
+/// The tier, if nothing about it is wrong. `place` is where its name stands; `routes` are the names that its limits may
+/// use, nothing if they are not known.
 pub(in crate::file) fn tier(
     body: &TierBody,
     name: &TierName,
     place: Place,
-    routes: Option<&Routes>,
+    routes: Option<&[&str]>,
     sink: &mut Sink,
 ) -> Option<Tier> {
-    if !check_shape(body, name, place, sink) {
-        return None;
-    }
+    let well_shaped = check_shape(body, name, place, sink);
     let shorthands = [
         rate(body, sink),
         concurrency(body, sink),
@@ -46,6 +44,9 @@ pub(in crate::file) fn tier(
             Tier::LIMITS_MAX
         );
         sink.report(place, message, help);
+        return None;
+    }
+    if !well_shaped {
         return None;
     }
     limits.sort_by_key(|entry| entry.limit.axis);
@@ -106,77 +107,37 @@ fn priority(field: &Field<Whole>, sink: &mut Sink) -> Option<u32> {
 
 /// The `rate` shorthand: every key has its own bucket. The outer option: whether it could be meant.
 fn rate(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
-    if let (Some(_), Some(multiplier)) = (body.burst.given(), body.burst_multiplier.given()) {
-        let help = "keep one of the two";
-        sink.report(
-            multiplier.key,
-            "`burst` and `burst_multiplier` both say how much comes at once",
-            help,
-        );
-        return None;
-    }
     let rate = match &body.rate {
-        Field::Given(rate) => rate,
-        Field::Wrong => return None,
-        Field::Absent => {
-            let orphans = [
-                body.burst.given().map(|at| (at.key, "burst")),
-                body.burst_multiplier
-                    .given()
-                    .map(|at| (at.key, "burst_multiplier")),
-            ];
-            for (key, name) in orphans.into_iter().flatten() {
-                let help = "add a `rate`, or remove it";
-                sink.report(key, format!("`{name}` stands without a `rate`"), help);
-            }
+        Field::Given(rate) => Some(rate),
+        Field::Wrong | Field::Absent => None,
+    };
+    let burst = Burst::or_multiplied(&body.burst, &body.burst_multiplier, rate, sink);
+    let Some(rate) = rate else {
+        if body.rate.is_absent() {
+            report_orphans(body, sink);
             return Some(None);
         }
+        return None;
     };
-    let burst = match (&body.burst, &body.burst_multiplier) {
-        (Field::Wrong, _) | (_, Field::Wrong) => return None,
-        (Field::Given(burst), _) => Some((burst.value.0, burst.place)),
-        (_, Field::Given(multiplier)) => {
-            let burst = multiplier.value.of(rate.value.amount);
-            Some((u64::try_from(burst).unwrap_or(u64::MAX), multiplier.place))
-        }
-        (Field::Absent, Field::Absent) => None,
-    };
-    let bucket = bucket(rate, burst, sink)?;
     Some(Some(Limit {
         name: LimitName::new(LimitName::RATE)?,
         axis: Axis::Rate,
         per: Per::Key,
-        rule: Rule::TokenBucket(bucket),
+        rule: Rule::TokenBucket(bucket("`rate`", rate, burst, sink)?),
         excess: Excess::Refuse(RefusalStatus::TooManyRequests),
     }))
 }
 
-/// A bucket from an amount (per second if it does not say) and a burst with its place (the amount if there is none).
-pub(super) fn bucket(
-    rate: &At<AmountPer>,
-    burst: Option<(u64, Place)>,
-    sink: &mut Sink,
-) -> Option<TokenBucket> {
-    let AmountPer { amount, window } = rate.value;
-    let amount = range::at_most(amount, TokenBucket::AMOUNT_MAX, rate.place, sink);
-    let burst = match burst {
-        Some((burst, place)) => {
-            range::at_most(burst, TokenBucket::BURST_MAX, place, sink).map(|burst| (burst, place))
-        }
-        None => amount.map(|amount| (amount, rate.place)),
-    };
-    let (burst, burst_place) = burst?;
-    match TokenBucket::new(amount?, window.unwrap_or(Window::SECOND), burst) {
-        Ok(bucket) => Some(bucket),
-        Err(BadBucket::Amount | BadBucket::Burst) => None,
-        Err(BadBucket::FillsTooSlowly) => {
-            let message = format!(
-                "at this rate an empty bucket would take more than {} years to fill",
-                TokenBucket::FILL_YEARS_MAX
-            );
-            sink.report(burst_place, message, "make the burst smaller or the rate higher");
-            None
-        }
+fn report_orphans(body: &TierBody, sink: &mut Sink) {
+    let orphans = [
+        body.burst.given().map(|at| (at.key, "burst")),
+        body.burst_multiplier
+            .given()
+            .map(|at| (at.key, "burst_multiplier")),
+    ];
+    for (key, name) in orphans.into_iter().flatten() {
+        let help = "add a `rate`, or remove it";
+        sink.report(key, format!("`{name}` stands without a `rate`"), help);
     }
 }
 
@@ -187,7 +148,7 @@ fn concurrency(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
         Field::Wrong => return None,
         Field::Absent => return Some(None),
     };
-    let limit = range::amount(at.value.0, CONCURRENCY_LIMIT_MAX, at.place, sink)?;
+    let limit = range::amount(at.value.0, CONCURRENCY_LIMIT_MAX, "`concurrency`", at.place, sink)?;
     Some(Some(Limit {
         name: LimitName::new(LimitName::CONCURRENCY)?,
         axis: Axis::Concurrency,

@@ -4,12 +4,12 @@ use crate::file::problem::Place;
 use crate::file::sink::Sink;
 use crate::file::typed::{Field, Named, TierBody};
 use crate::file::yaml::shown;
-use crate::policy::{Routes, Tier, TierName, Tiers};
+use crate::policy::{Tier, TierName, Tiers};
 
 /// All tiers; nothing if one of them cannot be meant. Without `routes`, what they name is not looked up.
 pub(super) fn tiers(
     field: &Field<Named<TierBody>>,
-    routes: Option<&Routes>,
+    routes: Option<&[&str]>,
     sink: &mut Sink,
 ) -> Option<Tiers> {
     let named = field.given()?;
