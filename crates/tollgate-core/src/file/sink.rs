@@ -9,7 +9,7 @@ use super::suggest;
 pub const PROBLEMS_MAX: usize = 100;
 
 /// Above this many problems no look-alikes are searched: nobody reads that far, and the search is not free.
-const SUGGESTED_MAX: usize = 1_000;
+const SUGGESTED_MAX: usize = 300;
 
 /// The problems so far, in the order of the file. What an alias repeats is one problem.
 #[derive(Default)]

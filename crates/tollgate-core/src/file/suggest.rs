@@ -16,10 +16,10 @@ pub(super) fn closest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
     let folded = word.to_lowercase().replace('-', "_");
     known
         .into_iter()
-        .filter(|candidate| candidate.len() <= COMPARED_LENGTH_MAX)
+        .filter(|candidate| candidate.len().abs_diff(folded.len()) <= distance_max(candidate.len()))
         .map(|candidate| {
             let other = candidate.to_lowercase().replace('-', "_");
-            (strsim::damerau_levenshtein(&folded, &other), candidate)
+            (strsim::osa_distance(&folded, &other), candidate)
         })
         .filter(|(distance, candidate)| *distance <= distance_max(candidate.chars().count()))
         .min_by_key(|(distance, _)| *distance)

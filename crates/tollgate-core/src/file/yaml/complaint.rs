@@ -63,6 +63,11 @@ const COMPLAINTS: &[(&str, &str, &str)] = &[
         "close the bracket that is open above, or put the text in quotes",
     ),
     (
+        "valid YAML whitespace",
+        "a `:` must be followed by a space, not by a tab",
+        "put a space between the key and its value",
+    ),
+    (
         "misplaced bracket",
         "this bracket closes nothing",
         "remove it, or open it first",
