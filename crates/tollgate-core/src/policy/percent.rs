@@ -38,3 +38,18 @@ impl fmt::Display for Percent {
         write!(f, "{}%", self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Percent;
+
+    #[test]
+    fn a_share_is_rounded_down_to_at_least_one() {
+        let share = |percent, amount| Percent::new(percent).map(|percent| percent.of(amount));
+        assert_eq!(share(40, 10), Some(4));
+        assert_eq!(share(40, 1), Some(1));
+        assert_eq!(share(100, u64::MAX), Some(u64::MAX));
+        assert_eq!(share(0, 10), None);
+        assert_eq!(share(101, 10), None);
+    }
+}

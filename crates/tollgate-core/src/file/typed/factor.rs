@@ -53,7 +53,7 @@ impl Typed for Multiplier {
     }
 
     fn schema() -> Json {
-        json!({"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.001})
+        json!({"type": "number", "exclusiveMinimum": 0})
     }
 }
 
