@@ -1,7 +1,7 @@
 //! The policy file: from bytes to a policy as it was meant, or every problem at once.
 //!
-//! bytes → text (`text`) → located tree (`yaml`) → what was typed (`typed`) → what is meant ([`crate::policy`], by `mean`).
-//! No step stops at the first problem unless there is nothing left to look at.
+//! bytes → text (`text`) → located tree (`yaml`) → what was typed (`typed`) → what is meant ([`crate::policy`], by
+//! `mean`). No step stops at the first problem unless there is nothing left to look at.
 
 use crate::policy::{Document, Routes, Tier, TierName};
 

@@ -30,12 +30,7 @@ fn bucket(tier: &Tier) -> TokenBucket {
 #[test]
 fn the_tiers_of_seed_003_mean_what_they_say() {
     let document = load(include_str!("policies/seed-003.yaml"));
-    let names: Vec<&str> = document
-        .policy
-        .tiers
-        .iter()
-        .map(|tier| tier.name.as_str())
-        .collect();
+    let names: Vec<&str> = document.policy.tiers.iter().map(|tier| tier.name.as_str()).collect();
     assert_eq!(names, ["free", "pro", "enterprise"]);
     let free = tier(&document, "free");
     assert_eq!(bucket(free), TokenBucket::new(10, Window::SECOND, 20).unwrap());
@@ -53,39 +48,22 @@ fn the_tiers_of_seed_003_mean_what_they_say() {
 #[test]
 fn the_full_sample_means_what_it_says() {
     let document = load(include_str!("policies/full.yaml"));
-    let Document {
-        server,
-        store,
-        policy,
-    } = &document;
-    assert_eq!(
-        server.upstream.as_ref().unwrap().as_str(),
-        "http://127.0.0.1:9000"
-    );
+    let Document { server, store, policy } = &document;
+    assert_eq!(server.upstream.as_ref().unwrap().as_str(), "http://127.0.0.1:9000");
     assert!(server.trusted_proxies[0].contains("127.0.0.1".parse().unwrap()));
     assert_eq!(*store, StoreSettings::Embedded);
 
     assert_eq!(policy.identity.anonymous.as_ref().unwrap().as_str(), "free");
     assert_eq!(
         policy.identity,
-        Identity {
-            anonymous: policy.identity.anonymous.clone(),
-            ..Identity::default()
-        }
+        Identity { anonymous: policy.identity.anonymous.clone(), ..Identity::default() }
     );
 
     let free = tier(&document, "free");
-    let names: Vec<&str> = free
-        .limits
-        .iter()
-        .map(|entry| entry.limit.name.as_str())
-        .collect();
+    let names: Vec<&str> = free.limits.iter().map(|entry| entry.limit.name.as_str()).collect();
     assert_eq!(names, ["rate", "conversions", "concurrency", "quota"]);
     let conversions = &free.limits[1];
-    assert_eq!(
-        (conversions.limit.per, conversions.limit.axis),
-        (Per::Client, Axis::Rate)
-    );
+    assert_eq!((conversions.limit.per, conversions.limit.axis), (Per::Client, Axis::Rate));
     assert!(
         matches!(&conversions.limit.rule, Rule::SlidingWindow(w) if w.limit.get() == 3 && w.window == Window::DAY)
     );
@@ -97,26 +75,14 @@ fn the_full_sample_means_what_it_says() {
     let (_, convert) = policy.routes.find("POST", "/api/convert").unwrap();
     assert_eq!(convert.scope.as_deref(), Some("convert:write"));
 
-    assert_eq!(
-        policy.edge.unwrap().bucket,
-        TokenBucket::new(50, Window::SECOND, 100).unwrap()
-    );
-    assert_eq!(
-        (
-            policy.reputation.unwrap().penalty,
-            policy.reputation.unwrap().recover
-        ),
-        (5, 1)
-    );
+    assert_eq!(policy.edge.unwrap().bucket, TokenBucket::new(50, Window::SECOND, 100).unwrap());
+    assert_eq!((policy.reputation.unwrap().penalty, policy.reputation.unwrap().recover), (5, 1));
     assert_eq!(policy.blocks.unwrap().max, Nanos::from_secs(3_600));
     assert_eq!(policy.pressure.unwrap().squeeze_to.get(), 50);
     assert_eq!(policy.degraded, Degraded::default());
     assert_eq!(policy.responses, Responses::default());
     assert_eq!(policy.ledger.retain, LedgerSettings::default().retain);
-    assert_eq!(
-        policy.ledger.export,
-        Some(ExportTarget::Directory("/var/lib/tollgate/export".into()))
-    );
+    assert_eq!(policy.ledger.export, Some(ExportTarget::Directory("/var/lib/tollgate/export".into())));
 }
 
 #[test]
@@ -127,10 +93,7 @@ fn sections_that_are_absent_have_their_defaults() {
     assert_eq!(document.server.gateway.to_string(), "127.0.0.1:8080");
     assert_eq!(policy.identity, Identity::default());
     assert_eq!(policy.degraded.cap.get(), 40);
-    assert_eq!(
-        (policy.edge, policy.reputation, policy.blocks, policy.pressure),
-        (None, None, None, None)
-    );
+    assert_eq!((policy.edge, policy.reputation, policy.blocks, policy.pressure), (None, None, None, None));
     assert_eq!(policy.responses.headers.len(), 4);
 }
 
@@ -153,14 +116,8 @@ fn rates_are_amounts_per_time() {
         ("{rate: 1_000 / day, burst: 3}", (1_000, 86_400, 3)),
         ("{rate: 7, burst_multiplier: 1.5}", (7, 1, 10)),
         ("{rate: 1, burst_multiplier: 0.5}", (1, 1, 1)),
-        (
-            "{limits: {x: {algorithm: token_bucket, limit: 3/week}}}",
-            (3, 604_800, 3),
-        ),
-        (
-            "{limits: {x: {algorithm: token_bucket, limit: 3/s, burst: 9}}}",
-            (3, 1, 9),
-        ),
+        ("{limits: {x: {algorithm: token_bucket, limit: 3/week}}}", (3, 604_800, 3)),
+        ("{limits: {x: {algorithm: token_bucket, limit: 3/s, burst: 9}}}", (3, 1, 9)),
     ];
     for (body, (amount, secs, burst)) in pairs {
         let limit = only_limit(body).limit;
@@ -176,29 +133,13 @@ fn quotas_have_a_window_a_pool_and_an_end() {
     let pairs = [
         ("{quota: 5}", Per::Account, blocked),
         ("{quota: 5, quota_pool: key}", Per::Key, blocked),
-        (
-            "{quota: 5, quota_status: 429}",
-            Per::Account,
-            Excess::Refuse(RefusalStatus::TooManyRequests),
-        ),
-        (
-            "{quota: 5, quota_status: 403}",
-            Per::Account,
-            Excess::Refuse(RefusalStatus::Forbidden),
-        ),
-        (
-            "{quota: 5, on_quota_exceeded: bill_overage}",
-            Per::Account,
-            Excess::BillOverage,
-        ),
+        ("{quota: 5, quota_status: 429}", Per::Account, Excess::Refuse(RefusalStatus::TooManyRequests)),
+        ("{quota: 5, quota_status: 403}", Per::Account, Excess::Refuse(RefusalStatus::Forbidden)),
+        ("{quota: 5, on_quota_exceeded: bill_overage}", Per::Account, Excess::BillOverage),
     ];
     for (body, per, excess) in pairs {
         let limit = only_limit(body).limit;
-        assert_eq!(
-            (limit.axis, limit.per, limit.excess),
-            (Axis::Quota, per, excess),
-            "{body}"
-        );
+        assert_eq!((limit.axis, limit.per, limit.excess), (Axis::Quota, per, excess), "{body}");
     }
     let units = [
         ("calendar_month", CalendarUnit::Month),
@@ -207,21 +148,11 @@ fn quotas_have_a_window_a_pool_and_an_end() {
     ];
     for (word, unit) in units {
         let limit = only_limit(&format!("{{quota: 5, quota_window: {word}}}")).limit;
-        assert!(
-            matches!(&limit.rule, Rule::Calendar { calendar, .. } if calendar.unit() == unit),
-            "{word}"
-        );
+        assert!(matches!(&limit.rule, Rule::Calendar { calendar, .. } if calendar.unit() == unit), "{word}");
     }
-    for (word, secs) in [
-        ("sliding_day", 86_400),
-        ("sliding:12h", 43_200),
-        ("'sliding: 1h30m'", 5_400),
-    ] {
+    for (word, secs) in [("sliding_day", 86_400), ("sliding:12h", 43_200), ("'sliding: 1h30m'", 5_400)] {
         let limit = only_limit(&format!("{{quota: 5, quota_window: {word}}}")).limit;
-        assert!(
-            matches!(&limit.rule, Rule::SlidingBuckets(w) if w.window.as_secs() == secs),
-            "{word}"
-        );
+        assert!(matches!(&limit.rule, Rule::SlidingBuckets(w) if w.window.as_secs() == secs), "{word}");
     }
 }
 
@@ -230,36 +161,11 @@ fn further_limits_default_by_their_axis() {
     let refused = |status| Excess::Refuse(status);
     let (wait, pay) = (RefusalStatus::TooManyRequests, RefusalStatus::PaymentRequired);
     let pairs = [
-        (
-            "algorithm: fixed_window, limit: 3/day",
-            Axis::Rate,
-            Per::Key,
-            refused(wait),
-        ),
-        (
-            "algorithm: sliding_log, limit: 3/day, axis: quota",
-            Axis::Quota,
-            Per::Account,
-            refused(pay),
-        ),
-        (
-            "algorithm: calendar_day, limit: 3",
-            Axis::Quota,
-            Per::Account,
-            refused(pay),
-        ),
-        (
-            "algorithm: calendar_day, limit: 3, axis: rate",
-            Axis::Rate,
-            Per::Key,
-            refused(wait),
-        ),
-        (
-            "algorithm: calendar_month, limit: 3, per: client",
-            Axis::Quota,
-            Per::Client,
-            refused(pay),
-        ),
+        ("algorithm: fixed_window, limit: 3/day", Axis::Rate, Per::Key, refused(wait)),
+        ("algorithm: sliding_log, limit: 3/day, axis: quota", Axis::Quota, Per::Account, refused(pay)),
+        ("algorithm: calendar_day, limit: 3", Axis::Quota, Per::Account, refused(pay)),
+        ("algorithm: calendar_day, limit: 3, axis: rate", Axis::Rate, Per::Key, refused(wait)),
+        ("algorithm: calendar_month, limit: 3, per: client", Axis::Quota, Per::Client, refused(pay)),
         (
             "algorithm: billing_month, limit: 3, on_exceeded: bill_overage",
             Axis::Quota,
@@ -272,30 +178,18 @@ fn further_limits_default_by_their_axis() {
             Per::Key,
             refused(RefusalStatus::Forbidden),
         ),
-        (
-            "algorithm: concurrency, limit: 3",
-            Axis::Concurrency,
-            Per::Account,
-            refused(wait),
-        ),
+        ("algorithm: concurrency, limit: 3", Axis::Concurrency, Per::Account, refused(wait)),
     ];
     for (body, axis, per, excess) in pairs {
         let limit = only_limit(&format!("{{limits: {{x: {{{body}}}}}}}")).limit;
-        assert_eq!(
-            (limit.axis, limit.per, limit.excess),
-            (axis, per, excess),
-            "{body}"
-        );
+        assert_eq!((limit.axis, limit.per, limit.excess), (axis, per, excess), "{body}");
     }
     let lease = |body: &str| match only_limit(&format!("{{limits: {{x: {{{body}}}}}}}")).limit.rule {
         Rule::Concurrency { lease, .. } => lease,
         other => panic!("not concurrency: {other:?}"),
     };
     assert_eq!(lease("algorithm: concurrency, limit: 3"), Nanos::from_secs(60));
-    assert_eq!(
-        lease("algorithm: concurrency, limit: 3, lease: 5m"),
-        Nanos::from_secs(300)
-    );
+    assert_eq!(lease("algorithm: concurrency, limit: 3, lease: 5m"), Nanos::from_secs(300));
 }
 
 #[test]
@@ -310,11 +204,8 @@ fn limits_are_asked_rate_first_and_quota_last() {
         "tiers:\n  t:\n    quota: 9\n    concurrency: 2\n    limits:\n      day: {algorithm: calendar_day, limit: 3}\n      \
          burst: {algorithm: fixed_window, limit: 3/s}\n      slots: {algorithm: concurrency, limit: 4}\n    rate: 1\n",
     );
-    let names: Vec<&str> = tier(&document, "t")
-        .limits
-        .iter()
-        .map(|entry| entry.limit.name.as_str())
-        .collect();
+    let names: Vec<&str> =
+        tier(&document, "t").limits.iter().map(|entry| entry.limit.name.as_str()).collect();
     assert_eq!(names, ["rate", "burst", "concurrency", "slots", "quota", "day"]);
 }
 
@@ -322,28 +213,15 @@ fn limits_are_asked_rate_first_and_quota_last() {
 fn the_smallest_tier_has_the_lowest_rate_then_the_lowest_quota() {
     let smallest = |tiers: &str| {
         let document = load(&format!("tiers: {{{tiers}}}"));
-        document
-            .policy
-            .tiers
-            .smallest()
-            .map(|tier| tier.name.as_str().to_owned())
+        document.policy.tiers.smallest().map(|tier| tier.name.as_str().to_owned())
     };
     let pairs = [
         ("a: {rate: 2}, b: {rate: 100/minute}", Some("b")),
         ("a: {rate: 60/minute}, b: {rate: 1}", Some("a")),
         ("a: {quota: null}, b: {rate: 1_000_000}", Some("b")),
-        (
-            "a: {rate: 1, quota: 10}, b: {rate: 1, quota: 9}, c: {rate: 1}",
-            Some("b"),
-        ),
-        (
-            "a: {rate: 5}, b: {bypass: true}, 'custom:x': {rate: 1}",
-            Some("a"),
-        ),
-        (
-            "a: {rate: 1, quota: 5, on_quota_exceeded: bill_overage}, b: {rate: 1, quota: 9}",
-            Some("b"),
-        ),
+        ("a: {rate: 1, quota: 10}, b: {rate: 1, quota: 9}, c: {rate: 1}", Some("b")),
+        ("a: {rate: 5}, b: {bypass: true}, 'custom:x': {rate: 1}", Some("a")),
+        ("a: {rate: 1, quota: 5, on_quota_exceeded: bill_overage}, b: {rate: 1, quota: 9}", Some("b")),
         ("a: {bypass: true}", None),
     ];
     for (tiers, name) in pairs {

@@ -18,11 +18,7 @@ fn only(bytes: &[u8]) -> Problem {
 #[track_caller]
 fn check(bytes: &[u8], line: usize, column: usize, message: &str) {
     let problem = only(bytes);
-    assert_eq!(
-        (problem.place.line, problem.place.column),
-        (line, column),
-        "{problem:?}"
-    );
+    assert_eq!((problem.place.line, problem.place.column), (line, column), "{problem:?}");
     assert!(problem.message.contains(message), "{problem:?}");
     assert!(problem.help.is_some());
 }
@@ -56,18 +52,8 @@ fn what_yaml_has_and_policies_have_not_is_refused() {
     check(b"tiers: {t: {rate: !!int 1}}", 1, 19, "tags");
     check(b"tiers: {t: {rate: 1, <<: {burst: 2}}}", 1, 22, "merge keys");
     check(b"tiers: {t: {rate: 1, 1: 2}}", 1, 22, "not text");
-    check(
-        b"tiers: {t: {rate: 1, [a]: 2}}",
-        1,
-        22,
-        "must be text, not a list",
-    );
-    check(
-        b"tiers:\n  t: {rate: 1}\n  t: {rate: 2}\n",
-        3,
-        3,
-        "twice, first on line 2",
-    );
+    check(b"tiers: {t: {rate: 1, [a]: 2}}", 1, 22, "must be text, not a list");
+    check(b"tiers:\n  t: {rate: 1}\n  t: {rate: 2}\n", 3, 3, "twice, first on line 2");
     check(b"tiers: *gone", 1, 8, "not defined above");
     check(b"tiers: &t {a: *t}", 1, 15, "inside the value it names");
 }
@@ -75,12 +61,7 @@ fn what_yaml_has_and_policies_have_not_is_refused() {
 #[test]
 fn tabs_may_not_indent() {
     check(b"tiers:\n\tt: {rate: 1}\n", 2, 1, "a tab may not indent");
-    check(
-        b"tiers:\n  t:\n    rate: 1\n\tburst: 2\n",
-        4,
-        1,
-        "a tab may not indent",
-    );
+    check(b"tiers:\n  t:\n    rate: 1\n\tburst: 2\n", 4, 1, "a tab may not indent");
     check(b"tiers:\n  t:\n  \trate: 1\n", 3, 3, "a tab may not indent");
     check(b"\ttiers: {t: {rate: 1}}", 1, 1, "a tab may not indent");
     assert!(read(b"tiers: {t: {rate: \t1}}\t# tabs after values are fine\n").is_ok());
@@ -92,25 +73,17 @@ fn bombs_are_defused() {
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..30 {
         let previous = level - 1;
-        bomb += &format!(
-            "a{level}: &a{level} [{}]\n",
-            vec![format!("*a{previous}"); 9].join(", ")
-        );
+        bomb += &format!("a{level}: &a{level} [{}]\n", vec![format!("*a{previous}"); 9].join(", "));
     }
     assert!(only(bomb.as_bytes()).message.contains("more than 20000 values"));
 
-    for text in [
-        "[".repeat(FILE_BYTES_MAX),
-        "{a: ".repeat(100_000),
-        "- ".repeat(500_000),
-        "? ".repeat(500_000),
-    ] {
+    for text in
+        ["[".repeat(FILE_BYTES_MAX), "{a: ".repeat(100_000), "- ".repeat(500_000), "? ".repeat(500_000)]
+    {
         let message = only(text.as_bytes()).message;
         assert!(message.contains("nested"), "{message}");
     }
-    let staircase: String = (0..1_000)
-        .map(|depth| format!("{}a:\n", " ".repeat(depth)))
-        .collect();
+    let staircase: String = (0..1_000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
     assert!(only(staircase.as_bytes()).message.contains("32 levels"));
 
     // Ten levels of an alias below ten levels of an alias and so on.
@@ -130,9 +103,7 @@ fn many_mistakes_are_bounded_in_time_and_number() {
     let keys: Vec<String> = (0..9_000).map(|n| format!("{key}{n}: 1")).collect();
     assert_eq!(read(keys.join("\n").as_bytes()).unwrap_err().len(), PROBLEMS_MAX);
 
-    let routes: Vec<String> = (0..900)
-        .map(|n| format!("  route-number-{n}: {{match: /{n}}}"))
-        .collect();
+    let routes: Vec<String> = (0..900).map(|n| format!("  route-number-{n}: {{match: /{n}}}")).collect();
     let names: Vec<String> = (0..9_000).map(|n| format!("rouet-nubmer-{n}")).collect();
     let text = format!(
         "routes:\n{}\ntiers: {{t: {{limits: {{x: {{algorithm: fixed_window, limit: 1/s, routes: [{}]}}}}}}}}",
@@ -152,10 +123,7 @@ fn survive(bytes: &[u8]) {
         let rows = text.lines().count().max(1) + 1;
         for problem in &problems {
             let place = problem.place;
-            assert!(
-                place.line >= 1 && place.column >= 1 && place.length >= 1,
-                "{problem:?}"
-            );
+            assert!(place.line >= 1 && place.column >= 1 && place.length >= 1, "{problem:?}");
             assert!(place.line <= rows + text.matches('\r').count(), "{problem:?}");
         }
         render(&problems, "policy.yaml", &text);

@@ -4,6 +4,9 @@
 
 use tollgate_core::file::{PROBLEMS_MAX, Problem, read};
 
+#[path = "policy_problems/sections.rs"]
+mod sections;
+
 fn problems(text: &str) -> Vec<Problem> {
     read(text.as_bytes()).err().unwrap_or_default()
 }
@@ -15,11 +18,7 @@ fn check(text: &str, underlined: &str, message: &str, help: &str) {
     assert_eq!(found.len(), 1, "{text}\n{found:#?}");
     let problem = &found[0];
     let line = text.lines().nth(problem.place.line - 1).unwrap_or_default();
-    let spot: String = line
-        .chars()
-        .skip(problem.place.column - 1)
-        .take(problem.place.length)
-        .collect();
+    let spot: String = line.chars().skip(problem.place.column - 1).take(problem.place.length).collect();
     assert_eq!(spot, underlined, "{text}\n{problem:#?}");
     assert!(problem.message.contains(message), "{problem:#?}");
     assert!(problem.help.as_ref().unwrap().contains(help), "{problem:#?}");
@@ -49,37 +48,12 @@ fn check_section(section: &str, underlined: &str, message: &str, help: &str) {
 
 #[test]
 fn unknown_keys_are_refused_at_every_level() {
-    check_section(
-        "responces: {}",
-        "responces",
-        "unknown key",
-        "did you mean `responses`?",
-    );
-    check_section(
-        "server: {gatewy: 1}",
-        "gatewy",
-        "unknown key",
-        "did you mean `gateway`?",
-    );
-    check_section(
-        "identity: {session_cookie: {nam: x}}",
-        "nam",
-        "unknown key",
-        "did you mean `name`?",
-    );
-    check_tier(
-        "rate: 1, brust: 2",
-        "brust",
-        "unknown key",
-        "did you mean `burst`?",
-    );
+    check_section("responces: {}", "responces", "unknown key", "did you mean `responses`?");
+    check_section("server: {gatewy: 1}", "gatewy", "unknown key", "did you mean `gateway`?");
+    check_section("identity: {session_cookie: {nam: x}}", "nam", "unknown key", "did you mean `name`?");
+    check_tier("rate: 1, brust: 2", "brust", "unknown key", "did you mean `burst`?");
     check_tier("rate: 1, zzz: 2", "zzz", "unknown key", "rate, burst");
-    check_limit(
-        "algorithm: fixed_window, limit: 1/s, route: [convert]",
-        "route",
-        "unknown",
-        "`routes`",
-    );
+    check_limit("algorithm: fixed_window, limit: 1/s, route: [convert]", "route", "unknown", "`routes`");
 }
 
 #[test]
@@ -93,12 +67,7 @@ fn whole_numbers_have_one_form() {
     check_tier("rate: [1]", "[1]", "not a list", "10");
     check_tier("rate: ", "rate", "no value", "10");
     check_tier("quota: ", "quota", "no value", "null");
-    check_tier(
-        "rate: 1, priority: 4294967296",
-        "4294967296",
-        "too large",
-        "4294967295",
-    );
+    check_tier("rate: 1, priority: 4294967296", "4294967296", "too large", "4294967295");
 }
 
 #[test]
@@ -108,51 +77,16 @@ fn numbers_that_could_never_work_are_refused() {
     check_tier("quota: 0", "0", "zero", "from 1");
     check_tier("concurrency: 0", "0", "zero", "from 1");
     check_tier("rate: 1_000_000_001", "1_000_000_001", "more than", "1000000000");
-    check_tier(
-        "rate: 1, burst: 4294967296",
-        "4294967296",
-        "more than",
-        "4294967295",
-    );
-    check_tier(
-        "rate: 1_000_000_000, burst_multiplier: 5",
-        "5",
-        "more than",
-        "4294967295",
-    );
+    check_tier("rate: 1, burst: 4294967296", "4294967296", "more than", "4294967295");
+    check_tier("rate: 1_000_000_000, burst_multiplier: 5", "5", "more than", "4294967295");
     check_tier("rate: 1/400d, burst: 1000", "1000", "100 years", "smaller");
-    check_tier(
-        "quota: 9007199254740992",
-        "9007199254740992",
-        "more than",
-        "9007199254740991",
-    );
-    check_tier(
-        "quota: 99999999999999999999",
-        "99999999999999999999",
-        "too large",
-        "9_007_199_254_740_991",
-    );
+    check_tier("quota: 9007199254740992", "9007199254740992", "more than", "9007199254740991");
+    check_tier("quota: 99999999999999999999", "99999999999999999999", "too large", "9_007_199_254_740_991");
     check_tier("concurrency: 100_001", "100_001", "more than", "100000");
     check_tier("rate: 1/401d", "1/401d", "out of range", "400d");
-    check_tier(
-        "quota: 1, quota_window: sliding:401d",
-        "sliding:401d",
-        "too long",
-        "400d",
-    );
-    check_limit(
-        "algorithm: sliding_log, limit: 100_001/day",
-        "100_001/day",
-        "more than",
-        "100000",
-    );
-    check_limit(
-        "algorithm: concurrency, limit: 1, lease: 401d",
-        "401d",
-        "too long",
-        "400d",
-    );
+    check_tier("quota: 1, quota_window: sliding:401d", "sliding:401d", "too long", "400d");
+    check_limit("algorithm: sliding_log, limit: 100_001/day", "100_001/day", "more than", "100000");
+    check_limit("algorithm: concurrency, limit: 1, lease: 401d", "401d", "too long", "400d");
     check_limit("algorithm: concurrency, limit: 1, lease: 0s", "0s", "zero", "1s");
 }
 
@@ -166,64 +100,24 @@ fn tiers_say_one_thing() {
     check_tier("priority: 3", "t", "no limits", "rate");
     check_tier("bypass: true, rate: 1", "bypass", "bypass", "remove");
     check_tier("bypass: yes", "yes", "true or false", "`true`");
-    check_tier(
-        "rate: 1, burst: 2, burst_multiplier: 2",
-        "burst_multiplier",
-        "both",
-        "one of the two",
-    );
+    check_tier("rate: 1, burst: 2, burst_multiplier: 2", "burst_multiplier", "both", "one of the two");
     check_tier("burst: 2, quota: 1", "burst", "without a `rate`", "add a `rate`");
-    check_tier(
-        "rate: 1, quota_pool: key",
-        "quota_pool",
-        "without a `quota`",
-        "null",
-    );
+    check_tier("rate: 1, quota_pool: key", "quota_pool", "without a `quota`", "null");
     check_tier("rate: 1, burst_multiplier: 0", "0", "above zero", "1.5");
     check("tiers: {a b: {rate: 1}}", "a b", "cannot name a tier", "letters");
-    check(
-        "tiers: {\"custom:\": {rate: 1}}",
-        "\"custom:\"",
-        "cannot name a tier",
-        "custom:",
-    );
+    check("tiers: {\"custom:\": {rate: 1}}", "\"custom:\"", "cannot name a tier", "custom:");
 }
 
 #[test]
 fn words_come_from_closed_lists() {
-    check_tier(
-        "quota: 1, quota_window: calendar-month",
-        "calendar-month",
-        "may not be",
-        "`calendar_month`",
-    );
-    check_tier(
-        "quota: 1, quota_window: fortnight",
-        "fortnight",
-        "may not be",
-        "sliding:<duration>",
-    );
-    check_tier(
-        "quota: 1, on_quota_exceeded: bill",
-        "bill",
-        "may not be",
-        "bill_overage",
-    );
+    check_tier("quota: 1, quota_window: calendar-month", "calendar-month", "may not be", "`calendar_month`");
+    check_tier("quota: 1, quota_window: fortnight", "fortnight", "may not be", "sliding:<duration>");
+    check_tier("quota: 1, on_quota_exceeded: bill", "bill", "may not be", "bill_overage");
     check_tier("quota: 1, quota_status: 500", "500", "402, 403 or 429", "429");
     check_tier("quota: 1, quota_pool: ip", "ip", "may not be", "account");
     check_tier("rate: 1, refund_on: 4xx", "4xx", "may not be", "5xx");
-    check_tier(
-        "quota: 1, quota_window: sliding:10",
-        "sliding:10",
-        "duration",
-        "10",
-    );
-    check_limit(
-        "algorithm: leaky_bucket, limit: 1/s",
-        "leaky_bucket",
-        "may not be",
-        "token_bucket",
-    );
+    check_tier("quota: 1, quota_window: sliding:10", "sliding:10", "duration", "10");
+    check_limit("algorithm: leaky_bucket, limit: 1/s", "leaky_bucket", "may not be", "token_bucket");
     check_limit(
         "algorithm: fixed_window, limit: 1/s, per: ip",
         "ip",
@@ -235,60 +129,15 @@ fn words_come_from_closed_lists() {
 #[test]
 fn entries_of_limits_fit_their_algorithm() {
     check_limit("limit: 1/s", "{limit: 1/s}", "has no `algorithm`", "algorithm:");
-    check_limit(
-        "algorithm: fixed_window",
-        "{algorithm: fixed_window}",
-        "has no `limit`",
-        "limit:",
-    );
-    check_limit(
-        "algorithm: fixed_window, limit: 3",
-        "3",
-        "per how long",
-        "3/minute",
-    );
-    check_limit(
-        "algorithm: calendar_day, limit: 3/day",
-        "3/day",
-        "plain number",
-        "limit: 3",
-    );
-    check_limit(
-        "algorithm: concurrency, limit: 3/s",
-        "3/s",
-        "plain number",
-        "limit: 3",
-    );
-    check_limit(
-        "algorithm: fixed_window, limit: 3/mnute",
-        "3/mnute",
-        "no time",
-        "`minute`",
-    );
-    check_limit(
-        "algorithm: fixed_window, limit: 3/month",
-        "3/month",
-        "no fixed length",
-        "calendar_month",
-    );
-    check_limit(
-        "algorithm: fixed_window, limit: 3/s, burst: 5",
-        "burst",
-        "token bucket",
-        "remove",
-    );
-    check_limit(
-        "algorithm: fixed_window, limit: 3/s, lease: 5s",
-        "lease",
-        "concurrency",
-        "remove",
-    );
-    check_limit(
-        "algorithm: concurrency, limit: 3, axis: rate",
-        "axis",
-        "neither",
-        "remove",
-    );
+    check_limit("algorithm: fixed_window", "{algorithm: fixed_window}", "has no `limit`", "limit:");
+    check_limit("algorithm: fixed_window, limit: 3", "3", "per how long", "3/minute");
+    check_limit("algorithm: calendar_day, limit: 3/day", "3/day", "plain number", "limit: 3");
+    check_limit("algorithm: concurrency, limit: 3/s", "3/s", "plain number", "limit: 3");
+    check_limit("algorithm: fixed_window, limit: 3/mnute", "3/mnute", "no time", "`minute`");
+    check_limit("algorithm: fixed_window, limit: 3/month", "3/month", "no fixed length", "calendar_month");
+    check_limit("algorithm: fixed_window, limit: 3/s, burst: 5", "burst", "token bucket", "remove");
+    check_limit("algorithm: fixed_window, limit: 3/s, lease: 5s", "lease", "concurrency", "remove");
+    check_limit("algorithm: concurrency, limit: 3, axis: rate", "axis", "neither", "remove");
     check_limit(
         "algorithm: fixed_window, limit: 3/s, on_exceeded: block",
         "on_exceeded",
@@ -307,12 +156,7 @@ fn entries_of_limits_fit_their_algorithm() {
         "not defined",
         "`convert`",
     );
-    check_limit(
-        "algorithm: fixed_window, limit: 3/s, routes: []",
-        "[]",
-        "count nothing",
-        "every request",
-    );
+    check_limit("algorithm: fixed_window, limit: 3/s, routes: []", "[]", "count nothing", "every request");
     check_limit(
         "algorithm: fixed_window, limit: 3/s, routes: [convert, convert]",
         "convert",
@@ -331,15 +175,9 @@ fn entries_of_limits_fit_their_algorithm() {
         "cannot name a limit",
         "lower-case",
     );
-    let many: Vec<String> = (0..17)
-        .map(|n| format!("l{n}: {{algorithm: fixed_window, limit: 1/s}}"))
-        .collect();
-    check_tier(
-        &format!("limits: {{{}}}", many.join(", ")),
-        "t",
-        "17 limits",
-        "at most 16",
-    );
+    let many: Vec<String> =
+        (0..17).map(|n| format!("l{n}: {{algorithm: fixed_window, limit: 1/s}}")).collect();
+    check_tier(&format!("limits: {{{}}}", many.join(", ")), "t", "17 limits", "at most 16");
 }
 
 #[test]
@@ -352,294 +190,29 @@ fn a_limit_that_another_one_shadows_is_refused() {
         problems(&text)
     };
     let shadowed = [
-        (
-            "fixed_window, limit: 100/minute",
-            "sliding_window, limit: 50/hour",
-        ),
-        (
-            "token_bucket, limit: 10/second, burst: 20",
-            "fixed_window, limit: 15/minute",
-        ),
-        (
-            "fixed_window, limit: 10/day, per: account",
-            "calendar_month, limit: 5",
-        ),
-        (
-            "fixed_window, limit: 10/day, routes: [r]",
-            "fixed_window, limit: 5/week, routes: [r]",
-        ),
+        ("fixed_window, limit: 100/minute", "sliding_window, limit: 50/hour"),
+        ("token_bucket, limit: 10/second, burst: 20", "fixed_window, limit: 15/minute"),
+        ("fixed_window, limit: 10/day, per: account", "calendar_month, limit: 5"),
+        ("fixed_window, limit: 10/day, routes: [r]", "fixed_window, limit: 5/week, routes: [r]"),
     ];
     for (short, long) in shadowed {
         let found = pair(short, long);
         assert_eq!(found.len(), 1, "{short} / {long}: {found:#?}");
-        assert!(
-            found[0]
-                .message
-                .contains("`short` can never refuse anything: `long` on line 7")
-        );
+        assert!(found[0].message.contains("`short` can never refuse anything: `long` on line 7"));
     }
     let fine = [
-        (
-            "fixed_window, limit: 100/minute",
-            "sliding_window, limit: 100/hour",
-        ),
-        (
-            "fixed_window, limit: 100/minute",
-            "sliding_window, limit: 50/hour, per: account",
-        ),
-        (
-            "fixed_window, limit: 100/minute, routes: [r]",
-            "sliding_window, limit: 50/hour",
-        ),
-        (
-            "token_bucket, limit: 10/second, burst: 3",
-            "fixed_window, limit: 5/minute",
-        ),
-        (
-            "fixed_window, limit: 10/day, per: account",
-            "calendar_month, limit: 5, on_exceeded: bill_overage",
-        ),
-        (
-            "fixed_window, limit: 10/30d, per: account",
-            "calendar_month, limit: 5",
-        ),
-        (
-            "fixed_window, limit: 10/day, per: account",
-            "concurrency, limit: 5",
-        ),
+        ("fixed_window, limit: 100/minute", "sliding_window, limit: 100/hour"),
+        ("fixed_window, limit: 100/minute", "sliding_window, limit: 50/hour, per: account"),
+        ("fixed_window, limit: 100/minute, routes: [r]", "sliding_window, limit: 50/hour"),
+        ("token_bucket, limit: 10/second, burst: 3", "fixed_window, limit: 5/minute"),
+        ("fixed_window, limit: 10/day, per: account", "calendar_month, limit: 5, on_exceeded: bill_overage"),
+        ("fixed_window, limit: 10/30d, per: account", "calendar_month, limit: 5"),
+        ("fixed_window, limit: 10/day, per: account", "concurrency, limit: 5"),
     ];
     for (short, long) in fine {
         assert_eq!(pair(short, long), [], "{short} / {long}");
     }
-    assert_eq!(
-        problems("tiers: {t: {rate: 100, quota: 50, quota_pool: key}}"),
-        []
-    );
-}
-
-#[test]
-fn routes_can_match() {
-    let check_route = |pattern: &str, message: &str| {
-        check_section(
-            &format!("routes: {{r: {{match: '{pattern}'}}}}"),
-            &format!("'{pattern}'"),
-            message,
-            "",
-        );
-    };
-    check_route("api", "no path");
-    check_route("get /api", "capital");
-    check_route("/a/**/b", "before the end");
-    check_route("/a*", "mixes");
-    check_route("/a//b", "no request");
-    check_route("/a?b=1", "no request");
-    check_section("routes: {r: {cost: 1}}", "{cost: 1}", "has no `match`", "match:");
-    check_section("routes: {r: {match: /a, cost: 0}}", "0", "zero", "from 1");
-    check_section(
-        "routes: {R: {match: /a}}",
-        "R",
-        "cannot name a route",
-        "lower-case",
-    );
-    check_section(
-        "routes: {r: {match: /a, scope: 'a b'}}",
-        "'a b'",
-        "no scope",
-        "convert:write",
-    );
-    check_section(
-        "routes: {r: {match: /a, upstream: ftp://x}}",
-        "ftp://x",
-        "no URL",
-        "http://",
-    );
-    check_section(
-        "routes: {a: {match: /x/**}, b: {match: GET /x/y}}",
-        "GET /x/y",
-        "`b` can never match: `a` above",
-        "move `b` above `a`",
-    );
-    let many: Vec<String> = (0..1001).map(|n| format!("r{n}: {{match: /{n}}}")).collect();
-    check_section(
-        &format!("routes: {{{}}}", many.join(", ")),
-        "routes",
-        "1001 routes",
-        "at most 1000",
-    );
-}
-
-#[test]
-fn identity_names_what_exists() {
-    check_section(
-        "identity: {anonymous: fre}",
-        "fre",
-        "not defined",
-        "did you mean `free`?",
-    );
-    check_section("identity: {anonymous: inside}", "inside", "bypass", "with limits");
-    check_section(
-        "identity: {api_key: [cookie]}",
-        "cookie",
-        "no place",
-        "header:cookie",
-    );
-    check_section("identity: {api_key: []}", "[]", "no place", "bearer");
-    check_section(
-        "identity: {api_key: [bearer, bearer]}",
-        "bearer",
-        "twice",
-        "remove",
-    );
-    check_section(
-        "identity: {api_key: ['header:a b']}",
-        "'header:a b'",
-        "name of a header",
-        "X-API-Key",
-    );
-    check_section(
-        "identity: {api_key: ['header:Authorization']}",
-        "'header:Authorization'",
-        "alone",
-        "bearer",
-    );
-    check_section(
-        "identity: {service_token: bearer}",
-        "bearer",
-        "name of a header",
-        "X-Service-Token",
-    );
-    check_section(
-        "identity: {service_token: 'header:x-api-key'}",
-        "'header:x-api-key'",
-        "both",
-        "of its own",
-    );
-    check_section(
-        "identity: {fingerprint: ['a b']}",
-        "'a b'",
-        "no name of a header",
-        "user-agent",
-    );
-    check_section(
-        "identity: {session_cookie: {name: 'a;b'}}",
-        "'a;b'",
-        "cookie",
-        "tg_session",
-    );
-    check_section(
-        "identity: {session_cookie: {max_age: 401d}}",
-        "401d",
-        "browser",
-        "400d",
-    );
-    check_section(
-        "identity: {challenge: {verify_url: 'https://h'}}",
-        "{verify_url: 'https://h'}",
-        "no `secret`",
-        "",
-    );
-}
-
-#[test]
-fn secrets_are_refused_and_never_repeated() {
-    let cases = [
-        "identity: {challenge: {verify_url: 'https://h', secret: hunter2}}",
-        "identity: {challenge: {verify_url: 'https://h', secret: 'env:hunter2-x'}}",
-        "store: redis://:hunter2@h",
-        "server: {upstream: 'http://u:hunter2@h'}",
-        "alerts: {webhook: 'https://hunter2@h'}",
-    ];
-    for case in cases {
-        let found = problems(&format!("tiers: {{a: {{rate: 1}}}}\n{case}"));
-        assert_eq!(found.len(), 1, "{case}");
-        assert!(!format!("{found:?}").contains("hunter2"), "{found:?}");
-    }
-    let fine = ["env:TURNSTILE_SECRET", "file:/run/secrets/turnstile"];
-    for secret in fine {
-        let text = format!(
-            "tiers: {{a: {{rate: 1}}}}\nidentity: {{challenge: {{verify_url: 'https://h', secret: '{secret}'}}}}"
-        );
-        assert_eq!(problems(&text), []);
-    }
-}
-
-#[test]
-fn addresses_and_urls_are_ones() {
-    check_section(
-        "server: {gateway: 'localhost:80'}",
-        "'localhost:80'",
-        "no address",
-        "127.0.0.1:80",
-    );
-    check_section("server: {gateway: ':80'}", "':80'", "no address", "0.0.0.0:80");
-    check_section("server: {gateway: 8080}", "8080", "must be text", "quotes");
-    check_section(
-        "server: {decision: '127.0.0.1:9090'}",
-        "'127.0.0.1:9090'",
-        "share",
-        "of their own",
-    );
-    check_section("server: {upstream: 127.0.0.1}", "127.0.0.1", "no URL", "http://");
-    check_section(
-        "server: {trusted_proxies: [10.1.2.3/8]}",
-        "10.1.2.3/8",
-        "bits",
-        "10.0.0.0/8",
-    );
-    check_section(
-        "server: {trusted_proxies: [10.0.0.0/40]}",
-        "10.0.0.0/40",
-        "prefix",
-        "32",
-    );
-    check_section(
-        "server: {tls: {cert: a.pem}}",
-        "{cert: a.pem}",
-        "no `key`",
-        "key:",
-    );
-    check_section("store: embeded", "embeded", "no URL", "`embedded`");
-    check_section("store: mysql://h", "mysql://h", "no URL", "redis://");
-    check_section("store: redis://", "redis://", "host", "redis://127.0.0.1:6379");
-    check_section("ledger: {export: /tmp}", "/tmp", "no place", "file:///");
-    check_section("ledger: {retain: 40000d}", "40000d", "too long", "36500d");
-    check_section(
-        "alerts: {webhook: example.com}",
-        "example.com",
-        "no URL",
-        "https://",
-    );
-}
-
-#[test]
-fn abuse_settings_make_sense() {
-    check_section("edge: {burst: 5}", "{burst: 5}", "has no `rate`", "rate:");
-    check_section(
-        "edge: {rate: 5, per: key}",
-        "key",
-        "may not be",
-        "before identity",
-    );
-    check_section("reputation: {penalty: 101}", "101", "more than 100", "100");
-    check_section("reputation: {recover: 1}", "1", "how long", "1/10m");
-    check_section("blocks: {after: 0}", "0", "zero", "from 1");
-    check_section("blocks: {for: 2h, max: 1h}", "1h", "shorter", "as long as");
-    check_section("blocks: {applies_to: keys}", "keys", "may not be", "all");
-    check_section("pressure: {squeeze_to: 50}", "50", "share", "write 50%");
-    check_section("pressure: {window: 10}", "10", "duration", "10m");
-    check_section("degraded: {cap: 0%}", "0%", "share", "40%");
-    check_section(
-        "degraded: {rate: reconcile}",
-        "reconcile",
-        "may not be",
-        "only quotas",
-    );
-    check_section("responses: {headers: [ietf, ietf]}", "ietf", "twice", "remove");
-    check_section("responses: {headers: ietf}", "ietf", "a list", "[a, b]");
-    assert_eq!(
-        problems("tiers: {a: {rate: 1}}\nblocks: {for: 2h}\nreputation: {}\npressure: {}\nedge: {rate: 1}"),
-        []
-    );
+    assert_eq!(problems("tiers: {t: {rate: 100, quota: 50, quota_pool: key}}"), []);
 }
 
 #[test]
@@ -656,10 +229,7 @@ fn problems_are_sorted_and_bounded() {
     let found = problems(&format!("tiers:\n{}\n", entries.join("\n")));
     assert_eq!(found.len(), PROBLEMS_MAX);
     assert!(found.is_sorted_by_key(|problem| problem.place));
-    assert_eq!(
-        found[PROBLEMS_MAX - 1].message,
-        "and 51 more problems from here on"
-    );
+    assert_eq!(found[PROBLEMS_MAX - 1].message, "and 51 more problems from here on");
 }
 
 #[test]

@@ -32,10 +32,7 @@ fn unknown_keys(path: &[String], key: &str) -> usize {
         text = format!("{{{outer}: {text}}}");
     }
     let problems = read(text.as_bytes()).unwrap_err();
-    problems
-        .iter()
-        .filter(|problem| problem.message.starts_with("unknown key"))
-        .count()
+    problems.iter().filter(|problem| problem.message.starts_with("unknown key")).count()
 }
 
 #[test]
@@ -60,10 +57,7 @@ fn every_key_is_described() {
     for (path, properties) in all {
         for (key, inner) in properties {
             let description = inner["description"].as_str().unwrap_or_default();
-            assert!(
-                description.ends_with('.') && description.len() > 10,
-                "{path:?} {key}: {description}"
-            );
+            assert!(description.ends_with('.') && description.len() > 10, "{path:?} {key}: {description}");
         }
     }
 }

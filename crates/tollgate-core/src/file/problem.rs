@@ -15,11 +15,7 @@ pub struct Place {
 
 impl Place {
     /// The first character of the file: where problems of the file as a whole stand.
-    pub const START: Self = Self {
-        line: 1,
-        column: 1,
-        length: 1,
-    };
+    pub const START: Self = Self { line: 1, column: 1, length: 1 };
 }
 
 /// One thing that is wrong.
@@ -70,12 +66,8 @@ fn underlined(source: &str, place: Place) -> (String, String) {
         before.saturating_sub(SHOWN_BEFORE)
     };
     // What a terminal would obey, or show wider than one column, would move the caret away from its spot.
-    let shown: String = source
-        .chars()
-        .skip(start)
-        .take(SHOWN_MAX)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let shown: String =
+        source.chars().skip(start).take(SHOWN_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect();
     let length = place.length.clamp(1, SHOWN_MAX);
     let caret = format!("{}{}", " ".repeat(before - start), "^".repeat(length));
     (shown.trim_end().to_owned(), caret)
@@ -106,16 +98,8 @@ mod tests {
     #[test]
     fn the_caret_of_a_very_long_line_stays_in_sight() {
         let text = format!("{}x{}", " ".repeat(5_000), "y".repeat(5_000));
-        let place = Place {
-            line: 1,
-            column: 5_001,
-            length: 1,
-        };
-        let problem = Problem {
-            place,
-            message: "no".to_owned(),
-            help: None,
-        };
+        let place = Place { line: 1, column: 5_001, length: 1 };
+        let problem = Problem { place, message: "no".to_owned(), help: None };
         let page = render(&[problem], "f.yaml", &text);
         let mut rows = page.lines().skip(1);
         let (source, caret) = (rows.next().unwrap(), rows.next().unwrap());

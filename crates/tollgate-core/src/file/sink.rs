@@ -20,11 +20,7 @@ pub(super) struct Sink {
 impl Sink {
     /// Notes a problem with its way out.
     pub(super) fn report(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
-        self.problems.insert(Problem {
-            place,
-            message: message.into(),
-            help: Some(help.into()),
-        });
+        self.problems.insert(Problem { place, message: message.into(), help: Some(help.into()) });
     }
 
     /// The known word that `word` was probably meant to be.

@@ -34,10 +34,7 @@ pub(super) fn read<'b>(bytes: &'b [u8], sink: &mut Sink) -> Option<&'b str> {
     if let Some((at, found)) = text.char_indices().find(|(_, c)| forbidden(*c)) {
         sink.report(
             place_after(&text.as_bytes()[..at]),
-            format!(
-                "the control character U+{:04X} may not stand here",
-                u32::from(found)
-            ),
+            format!("the control character U+{:04X} may not stand here", u32::from(found)),
             "remove it; inside double quotes it may be written as an escape",
         );
         return None;

@@ -1,7 +1,7 @@
 //! What was typed: plain structs that keep the place of every value.
 //!
-//! Each `body!` below is a table of keys. It makes the struct, its decoder and its JSON Schema from one text, so the three
-//! cannot disagree. Nothing here knows what the values mean together: that is [`super::mean`].
+//! Each `body!` below is a table of keys. It makes the struct, its decoder and its JSON Schema from one text, so the
+//! three cannot disagree. Nothing here knows what the values mean together: that is [`super::mean`].
 
 use serde_json::{Map, Value as Json, json};
 
@@ -95,21 +95,13 @@ impl<T: Typed> Typed for List<T> {
     fn decode(node: &Node, what: &str, sink: &mut Sink) -> Option<Self> {
         let Value::List(items) = &node.value else {
             let help = "write the entries in brackets, separated by commas: [a, b]";
-            sink.report(
-                node.place,
-                format!("{what} must be a list, not {}", node.describe()),
-                help,
-            );
+            sink.report(node.place, format!("{what} must be a list, not {}", node.describe()), help);
             return None;
         };
         let entry = format!("an entry of {what}");
         let decoded = items.iter().filter_map(|item| {
             let value = T::decode(item, &entry, sink)?;
-            Some(At {
-                key: item.place,
-                place: item.place,
-                value,
-            })
+            Some(At { key: item.place, place: item.place, value })
         });
         Some(Self(decoded.collect()))
     }
@@ -153,15 +145,9 @@ pub(super) fn mapping<'n>(node: &'n Node, what: &str, sink: &mut Sink) -> Option
         return Some(entries);
     }
     let (message, help) = match node.value {
-        Value::Empty => (
-            format!("{what} is empty"),
-            "indent its keys below it, or remove it",
-        ),
+        Value::Empty => (format!("{what} is empty"), "indent its keys below it, or remove it"),
         _ => (
-            format!(
-                "{what} must be a mapping of keys to values, not {}",
-                node.describe()
-            ),
+            format!("{what} must be a mapping of keys to values, not {}", node.describe()),
             "write `key: value` lines, indented below it",
         ),
     };
@@ -184,13 +170,7 @@ impl Typed for bool {
         match &node.value {
             Value::Plain(text) if &**text == "true" => Some(true),
             Value::Plain(text) if &**text == "false" => Some(false),
-            _ => unwanted(
-                node,
-                what,
-                "true or false",
-                "write `true` or `false`, without quotes",
-                sink,
-            ),
+            _ => unwanted(node, what, "true or false", "write `true` or `false`, without quotes", sink),
         }
     }
 

@@ -65,7 +65,8 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// A well-behaved client that ignores one `Retry-After` does not get this far; a loop without a pause does, at once.
+    /// A well-behaved client that ignores one `Retry-After` does not get this far; a loop without a pause does, at
+    /// once.
     pub const AFTER_DEFAULT: u32 = 10;
     /// The most refusals that may be asked for: each caller's are remembered one by one.
     pub const AFTER_MAX: u32 = 10_000;

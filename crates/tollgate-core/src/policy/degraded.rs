@@ -48,10 +48,6 @@ impl Degraded {
 impl Default for Degraded {
     /// Rates are kept up locally, because a refusal would be our fault. Quotas are money, so they fail closed.
     fn default() -> Self {
-        Self {
-            cap: Self::CAP_DEFAULT,
-            rate: DegradedRate::Local,
-            quota: DegradedQuota::Closed,
-        }
+        Self { cap: Self::CAP_DEFAULT, rate: DegradedRate::Local, quota: DegradedQuota::Closed }
     }
 }

@@ -30,13 +30,8 @@ impl Identity {
     /// A header of its own, so that a leaked API key never becomes a bypass.
     pub const SERVICE_TOKEN_DEFAULT: &'static str = "x-service-token";
     /// What browsers send unasked and scripts rarely bother to imitate together.
-    pub const FINGERPRINT_DEFAULT: [&'static str; 5] = [
-        "user-agent",
-        "accept-language",
-        "accept-encoding",
-        "sec-ch-ua",
-        "sec-ch-ua-platform",
-    ];
+    pub const FINGERPRINT_DEFAULT: [&'static str; 5] =
+        ["user-agent", "accept-language", "accept-encoding", "sec-ch-ua", "sec-ch-ua-platform"];
     /// The most headers that may go into a fingerprint: each is hashed on every anonymous request.
     pub const FINGERPRINT_MAX: usize = 32;
 }
@@ -50,9 +45,7 @@ impl Default for Identity {
             ],
             service_token: HeaderName(Self::SERVICE_TOKEN_DEFAULT.to_owned()),
             session_cookie: SessionCookie::default(),
-            fingerprint: Self::FINGERPRINT_DEFAULT
-                .map(|name| HeaderName(name.to_owned()))
-                .to_vec(),
+            fingerprint: Self::FINGERPRINT_DEFAULT.map(|name| HeaderName(name.to_owned())).to_vec(),
             anonymous: None,
             challenge: None,
         }
@@ -119,10 +112,7 @@ impl SessionCookie {
     pub fn new(name: &str, max_age: Nanos) -> Option<Self> {
         let fits =
             !name.is_empty() && name.len() <= HeaderName::LENGTH_MAX && name.bytes().all(is_token_byte);
-        fits.then(|| Self {
-            name: name.to_owned(),
-            max_age,
-        })
+        fits.then(|| Self { name: name.to_owned(), max_age })
     }
 
     /// Its name.
@@ -133,10 +123,7 @@ impl SessionCookie {
 
 impl Default for SessionCookie {
     fn default() -> Self {
-        Self {
-            name: Self::NAME_DEFAULT.to_owned(),
-            max_age: Self::MAX_AGE_DEFAULT,
-        }
+        Self { name: Self::NAME_DEFAULT.to_owned(), max_age: Self::MAX_AGE_DEFAULT }
     }
 }
 

@@ -44,10 +44,8 @@ impl ExportTarget {
             None => (text.strip_prefix("s3://")?, ""),
         };
         let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'.' | b'-');
-        ((3..=63).contains(&bucket.len()) && bucket.bytes().all(inner)).then(|| Self::S3 {
-            bucket: bucket.to_owned(),
-            prefix: prefix.trim_matches('/').to_owned(),
-        })
+        ((3..=63).contains(&bucket.len()) && bucket.bytes().all(inner))
+            .then(|| Self::S3 { bucket: bucket.to_owned(), prefix: prefix.trim_matches('/').to_owned() })
     }
 }
 
@@ -69,11 +67,7 @@ impl LedgerSettings {
 
 impl Default for LedgerSettings {
     fn default() -> Self {
-        Self {
-            retain: Self::RETAIN_DEFAULT,
-            export: None,
-            durability: Durability::Interval,
-        }
+        Self { retain: Self::RETAIN_DEFAULT, export: None, durability: Durability::Interval }
     }
 }
 

@@ -13,11 +13,7 @@ impl Percent {
     /// The share, or nothing outside 1 to 100.
     pub const fn new(percent: u64) -> Option<Self> {
         #[expect(clippy::cast_possible_truncation, reason = "bounded by 100")]
-        if percent >= 1 && percent <= 100 {
-            Some(Self(percent as u8))
-        } else {
-            None
-        }
+        if percent >= 1 && percent <= 100 { Some(Self(percent as u8)) } else { None }
     }
 
     /// The number before the `%`.

@@ -33,19 +33,12 @@ pub struct Responses {
 
 impl Responses {
     /// All of them: a client finds what it knows, and ignores the rest.
-    pub const HEADERS_DEFAULT: [HeaderFamily; 4] = [
-        HeaderFamily::Ietf,
-        HeaderFamily::RateLimit,
-        HeaderFamily::XRateLimit,
-        HeaderFamily::XQuota,
-    ];
+    pub const HEADERS_DEFAULT: [HeaderFamily; 4] =
+        [HeaderFamily::Ietf, HeaderFamily::RateLimit, HeaderFamily::XRateLimit, HeaderFamily::XQuota];
 }
 
 impl Default for Responses {
     fn default() -> Self {
-        Self {
-            headers: Self::HEADERS_DEFAULT.to_vec(),
-            quota_reset: QuotaReset::UnixSeconds,
-        }
+        Self { headers: Self::HEADERS_DEFAULT.to_vec(), quota_reset: QuotaReset::UnixSeconds }
     }
 }

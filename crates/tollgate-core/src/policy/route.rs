@@ -249,10 +249,7 @@ mod tests {
             "POST /a/*",
         ];
         let paths = ["/", "/a", "/b", "/a/b", "/a/c", "/b/b", "/a/b/c"];
-        for (first, second) in all
-            .iter()
-            .flat_map(|first| all.iter().map(move |second| (*first, *second)))
-        {
+        for (first, second) in all.iter().flat_map(|first| all.iter().map(move |second| (*first, *second))) {
             let (outer, inner) = (pattern(first), pattern(second));
             let all_matched = paths
                 .iter()

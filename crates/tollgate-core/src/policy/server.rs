@@ -89,21 +89,12 @@ impl Network {
             Some(digits) if digits.is_empty() || !digits.bytes().all(|c| c.is_ascii_digit()) => {
                 return Err(BadNetwork::Prefix);
             }
-            Some(digits) => digits
-                .parse()
-                .ok()
-                .filter(|prefix| *prefix <= width)
-                .ok_or(BadNetwork::Prefix)?,
+            Some(digits) => {
+                digits.parse().ok().filter(|prefix| *prefix <= width).ok_or(BadNetwork::Prefix)?
+            }
         };
-        let network = Self {
-            address: masked(address, prefix),
-            prefix,
-        };
-        if network.address == address {
-            Ok(network)
-        } else {
-            Err(BadNetwork::HostBits(network))
-        }
+        let network = Self { address: masked(address, prefix), prefix };
+        if network.address == address { Ok(network) } else { Err(BadNetwork::HostBits(network)) }
     }
 
     /// Whether the address lies in the network. An IPv4-mapped IPv6 address is the IPv4 address.
@@ -144,16 +135,8 @@ mod tests {
         assert!(network.contains("::ffff:10.1.2.3".parse().unwrap()));
         assert!(!network.contains("10.2.0.1".parse().unwrap()));
         assert!(!network.contains("::1".parse().unwrap()));
-        assert!(
-            Network::parse("0.0.0.0/0")
-                .unwrap()
-                .contains("1.2.3.4".parse().unwrap())
-        );
-        assert!(
-            Network::parse("::/0")
-                .unwrap()
-                .contains("2001:db8::1".parse().unwrap())
-        );
+        assert!(Network::parse("0.0.0.0/0").unwrap().contains("1.2.3.4".parse().unwrap()));
+        assert!(Network::parse("::/0").unwrap().contains("2001:db8::1".parse().unwrap()));
         assert!(Network::parse("::1").unwrap().contains("::1".parse().unwrap()));
     }
 

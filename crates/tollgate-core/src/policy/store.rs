@@ -56,10 +56,7 @@ impl StoreSettings {
         if one && authority.hosts.contains(',') {
             return Err(BadUrl::Host);
         }
-        Ok(Self::Redis {
-            layout,
-            url: text.to_owned(),
-        })
+        Ok(Self::Redis { layout, url: text.to_owned() })
     }
 }
 

@@ -18,11 +18,7 @@ pub struct Tiers {
 impl Tiers {
     /// The tiers. Of several with one name the last is found; the reader of files lets none through.
     pub fn new(list: Vec<Tier>) -> Self {
-        let by_name = list
-            .iter()
-            .enumerate()
-            .map(|(at, tier)| (tier.name.clone(), at))
-            .collect();
+        let by_name = list.iter().enumerate().map(|(at, tier)| (tier.name.clone(), at)).collect();
         Self { list, by_name }
     }
 
@@ -34,13 +30,10 @@ impl Tiers {
     /// The tier that an account gets whose own tier is unknown: the lowest rate, then the lowest quota; no limit is the
     /// highest. Never a bypass, and never what was negotiated with one account. Nothing if there is no other.
     pub fn smallest(&self) -> Option<&Tier> {
-        self.list
-            .iter()
-            .filter(|tier| tier.bypass == Bypass::No && !tier.name.is_custom())
-            .min_by(|a, b| {
-                let rates = Pace::of(a, Axis::Rate).cmp(&Pace::of(b, Axis::Rate));
-                rates.then_with(|| Pace::of(a, Axis::Quota).cmp(&Pace::of(b, Axis::Quota)))
-            })
+        self.list.iter().filter(|tier| tier.bypass == Bypass::No && !tier.name.is_custom()).min_by(|a, b| {
+            let rates = Pace::of(a, Axis::Rate).cmp(&Pace::of(b, Axis::Rate));
+            rates.then_with(|| Pace::of(a, Axis::Quota).cmp(&Pace::of(b, Axis::Quota)))
+        })
     }
 
     /// All of them, in the order of the file.

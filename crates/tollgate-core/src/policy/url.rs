@@ -118,12 +118,8 @@ mod tests {
 
     #[test]
     fn urls_need_a_scheme_a_host_and_no_password() {
-        for good in [
-            "http://127.0.0.1:9000",
-            "https://a.example/x?y=1",
-            "http://[::1]:80/",
-            "http://backend",
-        ] {
+        for good in ["http://127.0.0.1:9000", "https://a.example/x?y=1", "http://[::1]:80/", "http://backend"]
+        {
             assert!(HttpUrl::parse(good).is_ok(), "{good}");
         }
         let bad = [

@@ -28,13 +28,7 @@ fn applies_to(field: &Field<AppliesToWord>) -> AppliesTo {
 
 pub(super) fn reputation(body: &ReputationBody, sink: &mut Sink) -> Option<Reputation> {
     let max = u32::from(Reputation::POINTS_MAX);
-    let penalty = count(
-        &body.penalty,
-        Reputation::PENALTY_DEFAULT.into(),
-        max,
-        "`penalty`",
-        sink,
-    );
+    let penalty = count(&body.penalty, Reputation::PENALTY_DEFAULT.into(), max, "`penalty`", sink);
     let recover = match body.recover.given() {
         None => Some((Reputation::RECOVER_DEFAULT, Reputation::RECOVER_PER_DEFAULT)),
         Some(at) => {
@@ -59,13 +53,7 @@ pub(super) fn reputation(body: &ReputationBody, sink: &mut Sink) -> Option<Reput
 }
 
 pub(super) fn blocks(body: &BlocksBody, sink: &mut Sink) -> Option<Blocks> {
-    let after = count(
-        &body.after,
-        Blocks::AFTER_DEFAULT,
-        Blocks::AFTER_MAX,
-        "`after`",
-        sink,
-    );
+    let after = count(&body.after, Blocks::AFTER_DEFAULT, Blocks::AFTER_MAX, "`after`", sink);
     let within = window(&body.within, Blocks::WITHIN_DEFAULT, sink);
     let first = duration(&body.first, Blocks::FIRST_DEFAULT, sink);
     // A long first block needs no `max` beside it.
@@ -100,10 +88,7 @@ pub(super) fn pressure(body: &PressureBody, sink: &mut Sink) -> Option<Pressure>
     Some(Pressure {
         fingerprints: fingerprints?,
         window: window?,
-        squeeze_to: body
-            .squeeze_to
-            .value()
-            .map_or(Pressure::SQUEEZE_TO_DEFAULT, |share| share.0),
+        squeeze_to: body.squeeze_to.value().map_or(Pressure::SQUEEZE_TO_DEFAULT, |share| share.0),
         length: length?,
     })
 }

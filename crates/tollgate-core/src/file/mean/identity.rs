@@ -79,21 +79,13 @@ fn key_header(at: &At<Text>, sink: &mut Sink) -> Option<HeaderName> {
             Some(_) => format!("write bearer or header:{text}"),
             None => "write bearer or header:<name>".to_owned(),
         });
-        sink.report(
-            at.place,
-            format!("{} is no place where a key may stand", shown(text)),
-            help,
-        );
+        sink.report(at.place, format!("{} is no place where a key may stand", shown(text)), help);
         return None;
     }
     let header = header_place(at, "header:X-API-Key", sink)?;
     if header.as_str() == "authorization" {
         let help = "write bearer: the key then follows the word Bearer in that header";
-        sink.report(
-            at.place,
-            "a key does not fill the Authorization header alone",
-            help,
-        );
+        sink.report(at.place, "a key does not fill the Authorization header alone", help);
         return None;
     }
     Some(header)
@@ -127,15 +119,10 @@ fn session_cookie(body: &SessionCookieBody, sink: &mut Sink) -> Option<SessionCo
     let max_age = match body.max_age.given() {
         None => Some(SessionCookie::MAX_AGE_DEFAULT),
         Some(at) => {
-            let secs = u32::try_from(at.value.secs)
-                .ok()
-                .filter(|secs| *secs <= SessionCookie::MAX_AGE_SECS_MAX);
+            let secs =
+                u32::try_from(at.value.secs).ok().filter(|secs| *secs <= SessionCookie::MAX_AGE_SECS_MAX);
             if secs.is_none() {
-                sink.report(
-                    at.place,
-                    "no browser keeps a cookie that long",
-                    "the longest is 400d",
-                );
+                sink.report(at.place, "no browser keeps a cookie that long", "the longest is 400d");
             }
             secs.map(Nanos::from_secs)
         }
@@ -162,11 +149,7 @@ fn fingerprint(
     };
     if list.value.0.len() > Identity::FINGERPRINT_MAX {
         let help = format!("name at most {}", Identity::FINGERPRINT_MAX);
-        sink.report(
-            list.place,
-            "a fingerprint of that many headers is too slow to take",
-            help,
-        );
+        sink.report(list.place, "a fingerprint of that many headers is too slow to take", help);
         return None;
     }
     let mut headers: Vec<HeaderName> = Vec::new();
@@ -190,21 +173,13 @@ fn anonymous(at: &At<Text>, tiers: &Field<Named<TierBody>>, sink: &mut Sink) -> 
     let entries = &tiers.value()?.0;
     let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
         let known = entries.iter().map(|entry| entry.name.as_str());
-        let help = sink.did_you_mean(name, known, || {
-            "define it under `tiers`, or name one that is".to_owned()
-        });
+        let help =
+            sink.did_you_mean(name, known, || "define it under `tiers`, or name one that is".to_owned());
         sink.report(at.place, format!("the tier {} is not defined", shown(name)), help);
         return None;
     };
-    if entry
-        .body
-        .as_ref()
-        .is_some_and(|body| body.bypass.value() == Some(&true))
-    {
-        let message = format!(
-            "the tier {} has a bypass, which only a service token may open",
-            shown(name)
-        );
+    if entry.body.as_ref().is_some_and(|body| body.bypass.value() == Some(&true)) {
+        let message = format!("the tier {} has a bypass, which only a service token may open", shown(name));
         sink.report(at.place, message, "name a tier with limits");
         return None;
     }
@@ -213,25 +188,15 @@ fn anonymous(at: &At<Text>, tiers: &Field<Named<TierBody>>, sink: &mut Sink) -> 
 
 fn challenge(body: &ChallengeBody, sink: &mut Sink) -> Option<Challenge> {
     let example = "https://challenges.cloudflare.com/turnstile/v0/siteverify";
-    let verify_url = body
-        .verify_url
-        .given()
-        .and_then(|at| super::server::http_url(at, example, sink));
+    let verify_url = body.verify_url.given().and_then(|at| super::server::http_url(at, example, sink));
     let secret = body.secret.given().and_then(|at| {
         let source = SecretSource::parse(&at.value.0);
         if source.is_none() {
             // What was typed is not repeated: it is probably the secret.
             let message = "a secret may not stand in the policy file, only where it is found";
-            sink.report(
-                at.place,
-                message,
-                "write env:NAME_OF_A_VARIABLE or file:/path/to/the/secret",
-            );
+            sink.report(at.place, message, "write env:NAME_OF_A_VARIABLE or file:/path/to/the/secret");
         }
         source
     });
-    Some(Challenge {
-        verify_url: verify_url?,
-        secret: secret?,
-    })
+    Some(Challenge { verify_url: verify_url?, secret: secret? })
 }

@@ -48,9 +48,8 @@ pub(super) fn ledger(body: &LedgerBody, sink: &mut Sink) -> Option<LedgerSetting
     let retain = match body.retain.given() {
         None => Some(default.retain),
         Some(at) => {
-            let secs = u32::try_from(at.value.secs)
-                .ok()
-                .filter(|secs| *secs <= LedgerSettings::RETAIN_SECS_MAX);
+            let secs =
+                u32::try_from(at.value.secs).ok().filter(|secs| *secs <= LedgerSettings::RETAIN_SECS_MAX);
             if secs.is_none() {
                 let help = format!("the longest is {}d", LedgerSettings::RETAIN_SECS_MAX / 86_400);
                 sink.report(at.place, "this duration is too long", help);

@@ -30,19 +30,11 @@ pub(super) fn limits(
         Field::Given(at) => at,
     };
     if named.value.0.is_empty() {
-        sink.report(
-            named.key,
-            "`limits` is empty",
-            "add a limit by name, or remove it",
-        );
+        sink.report(named.key, "`limits` is empty", "add a limit by name, or remove it");
         return None;
     }
-    let meant: Vec<Option<MeantLimit>> = named
-        .value
-        .0
-        .iter()
-        .map(|entry| limit(entry, routes, sink))
-        .collect();
+    let meant: Vec<Option<MeantLimit>> =
+        named.value.0.iter().map(|entry| limit(entry, routes, sink)).collect();
     meant.into_iter().collect()
 }
 
@@ -62,13 +54,7 @@ fn limit(entry: &NamedEntry<LimitBody>, routes: Option<&[&str]>, sink: &mut Sink
         rule: rule?,
         excess: excess?,
     };
-    Some(MeantLimit {
-        place: entry.place,
-        limit: TierLimit {
-            limit,
-            routes: counted?,
-        },
-    })
+    Some(MeantLimit { place: entry.place, limit: TierLimit { limit, routes: counted? } })
 }
 
 fn limit_name(entry: &NamedEntry<LimitBody>, sink: &mut Sink) -> Option<LimitName> {
@@ -97,11 +83,7 @@ fn routes_of(field: &Field<List<Text>>, routes: Option<&[&str]>, sink: &mut Sink
     };
     if list.value.0.is_empty() {
         let help = "name a route, or remove it to count every request";
-        sink.report(
-            list.place,
-            "`routes` is empty, so the limit would count nothing",
-            help,
-        );
+        sink.report(list.place, "`routes` is empty, so the limit would count nothing", help);
         return None;
     }
     let routes = routes?;
@@ -127,11 +109,7 @@ fn report_undefined(at: &At<Text>, routes: &[&str], sink: &mut Sink) {
     let help = sink.did_you_mean(name, routes.iter().copied(), || {
         format!("define it under the top-level `routes`: `{name}: {{match: \"GET /path\"}}`")
     });
-    sink.report(
-        at.place,
-        format!("the route {} is not defined", shown(name)),
-        help,
-    );
+    sink.report(at.place, format!("the route {} is not defined", shown(name)), help);
 }
 
 fn axis(algorithm: Algorithm, body: &LimitBody, sink: &mut Sink) -> Option<Axis> {
@@ -173,11 +151,7 @@ fn excess(algorithm: &At<Algorithm>, axis: Axis, body: &LimitBody, sink: &mut Si
     };
     if axis != Axis::Quota {
         let help = "remove `on_exceeded`, or add `axis: quota`";
-        sink.report(
-            at.key,
-            "`on_exceeded` is for quotas, and this limit is none",
-            help,
-        );
+        sink.report(at.key, "`on_exceeded` is for quotas, and this limit is none", help);
         return None;
     }
     match (at.value, algorithm.value) {

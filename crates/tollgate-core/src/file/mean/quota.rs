@@ -18,11 +18,7 @@ pub(super) fn details_absent(body: &TierBody) -> bool {
 /// The quota, if there is one. The outer option: whether it could be meant.
 pub(super) fn quota(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
     let (place, amount) = match &body.quota {
-        Field::Given(At {
-            place,
-            value: Quota::Capped(amount),
-            ..
-        }) => (*place, *amount),
+        Field::Given(At { place, value: Quota::Capped(amount), .. }) => (*place, *amount),
         // The details are kept for the day on which the quota is capped again.
         Field::Given(At { .. }) => return Some(None),
         Field::Wrong => return None,
@@ -57,9 +53,7 @@ pub(super) fn quota(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
 fn report_orphans(body: &TierBody, sink: &mut Sink) {
     let orphans = [
         body.quota_window.given().map(|at| (at.key, "quota_window")),
-        body.on_quota_exceeded
-            .given()
-            .map(|at| (at.key, "on_quota_exceeded")),
+        body.on_quota_exceeded.given().map(|at| (at.key, "on_quota_exceeded")),
         body.quota_status.given().map(|at| (at.key, "quota_status")),
         body.quota_pool.given().map(|at| (at.key, "quota_pool")),
     ];
@@ -81,10 +75,7 @@ fn check_window(at: &At<QuotaWindow>, sink: &mut Sink) -> Option<QuotaWindow> {
 }
 
 fn rule(limit: Amount, window: QuotaWindow) -> Option<Rule> {
-    let calendar = |unit| Rule::Calendar {
-        limit,
-        calendar: Calendar::utc(unit),
-    };
+    let calendar = |unit| Rule::Calendar { limit, calendar: Calendar::utc(unit) };
     let sliding = |window| Rule::SlidingBuckets(Windowed { limit, window });
     Some(match window {
         QuotaWindow::CalendarMonth => calendar(CalendarUnit::Month),

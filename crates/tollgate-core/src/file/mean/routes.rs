@@ -28,10 +28,8 @@ pub(super) fn routes(field: &Field<Named<RouteBody>>, sink: &mut Sink) -> Option
     let entries = &named.value.0;
     if entries.len() > Routes::COUNT_MAX {
         let message = format!("{} routes are too many", entries.len());
-        let help = format!(
-            "at most {} fit; let `*` and `**` stand for the parts that differ",
-            Routes::COUNT_MAX
-        );
+        let help =
+            format!("at most {} fit; let `*` and `**` stand for the parts that differ", Routes::COUNT_MAX);
         sink.report(named.key, message, help);
         return None;
     }
@@ -49,10 +47,7 @@ fn route(entry: &NamedEntry<RouteBody>, sink: &mut Sink) -> Option<(Place, Route
         report_bad_name("route", &entry.name, entry.place, sink);
     }
     let body = entry.body.as_ref()?;
-    let pattern = body
-        .pattern
-        .given()
-        .and_then(|at| pattern(at, sink).map(|pattern| (at.place, pattern)));
+    let pattern = body.pattern.given().and_then(|at| pattern(at, sink).map(|pattern| (at.place, pattern)));
     let cost = match body.cost.given() {
         Some(at) => super::range::amount(at.value.0, Amount::MAX, "`cost`", at.place, sink).map(Amount::get),
         None => Some(Route::COST_DEFAULT),
@@ -66,13 +61,8 @@ fn route(entry: &NamedEntry<RouteBody>, sink: &mut Sink) -> Option<(Place, Route
         None => Some(None),
     };
     let (place, pattern) = pattern?;
-    let route = Route {
-        name: name?.as_str().to_owned(),
-        pattern,
-        cost: cost?,
-        scope: scope?,
-        upstream: upstream?,
-    };
+    let route =
+        Route { name: name?.as_str().to_owned(), pattern, cost: cost?, scope: scope?, upstream: upstream? };
     Some((place, route))
 }
 

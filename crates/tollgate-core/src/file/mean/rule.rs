@@ -64,20 +64,14 @@ fn per_window(limit: &At<AmountPer>, sink: &mut Sink) -> Option<crate::time::Win
 fn windowed(limit: &At<AmountPer>, max: u64, sink: &mut Sink) -> Option<Windowed> {
     let window = per_window(limit, sink);
     let amount = range::amount(limit.value.amount, max, "`limit`", limit.place, sink);
-    Some(Windowed {
-        limit: amount?,
-        window: window?,
-    })
+    Some(Windowed { limit: amount?, window: window? })
 }
 
 /// A number without a window, for algorithms that say per what by themselves.
 fn plain(limit: &At<AmountPer>, max: u64, sink: &mut Sink) -> Option<Amount> {
     let amount = range::amount(limit.value.amount, max, "`limit`", limit.place, sink);
     if limit.value.window.is_some() {
-        let help = format!(
-            "write `limit: {}`: the algorithm says the rest",
-            limit.value.amount
-        );
+        let help = format!("write `limit: {}`: the algorithm says the rest", limit.value.amount);
         sink.report(limit.place, "this algorithm takes a plain number", help);
         return None;
     }
@@ -85,8 +79,5 @@ fn plain(limit: &At<AmountPer>, max: u64, sink: &mut Sink) -> Option<Amount> {
 }
 
 fn calendar(limit: &At<AmountPer>, unit: CalendarUnit, sink: &mut Sink) -> Option<Rule> {
-    Some(Rule::Calendar {
-        limit: plain(limit, Amount::MAX, sink)?,
-        calendar: Calendar::utc(unit),
-    })
+    Some(Rule::Calendar { limit: plain(limit, Amount::MAX, sink)?, calendar: Calendar::utc(unit) })
 }

@@ -21,10 +21,7 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
     };
     let trusted_proxies = networks(&body.trusted_proxies, sink);
     let tls = body.tls.value().and_then(|tls| {
-        Some(TlsFiles {
-            cert: tls.cert.value()?.0.clone().into(),
-            key: tls.key.value()?.0.clone().into(),
-        })
+        Some(TlsFiles { cert: tls.cert.value()?.0.clone().into(), key: tls.key.value()?.0.clone().into() })
     });
     Some(ServerSettings {
         gateway: gateway?,
@@ -50,11 +47,7 @@ fn address(field: &Field<Text>, default: SocketAddr, sink: &mut Sink) -> Option<
             }
             None => format!("write an IP address and a port, such as {default}"),
         };
-        sink.report(
-            at.place,
-            format!("{} is no address to listen on", shown(text)),
-            help,
-        );
+        sink.report(at.place, format!("{} is no address to listen on", shown(text)), help);
     }
     address
 }
@@ -97,10 +90,9 @@ fn network(at: &At<Text>, sink: &mut Sink) -> Option<Network> {
             format!("{text} has an impossible prefix length"),
             "write 0 to 32 after the `/` for IPv4, 0 to 128 for IPv6".to_owned(),
         ),
-        BadNetwork::HostBits(network) => (
-            format!("{text} has bits set beyond its prefix"),
-            format!("write {network}"),
-        ),
+        BadNetwork::HostBits(network) => {
+            (format!("{text} has bits set beyond its prefix"), format!("write {network}"))
+        }
     };
     sink.report(at.place, message, help);
     None

@@ -49,11 +49,7 @@ fn shadows(long: &MeantLimit, short: &MeantLimit) -> bool {
 
 fn reach(rule: &Rule) -> Option<Reach> {
     let fixed = |at_once: u64, secs: u32| {
-        Some(Reach {
-            at_once,
-            shortest_secs: secs.into(),
-            longest_secs: secs.into(),
-        })
+        Some(Reach { at_once, shortest_secs: secs.into(), longest_secs: secs.into() })
     };
     match rule {
         Rule::TokenBucket(bucket) => fixed(bucket.burst(), bucket.window().as_secs()),

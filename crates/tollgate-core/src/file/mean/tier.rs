@@ -20,29 +20,19 @@ pub(in crate::file) fn tier(
     sink: &mut Sink,
 ) -> Option<Tier> {
     let well_shaped = check_shape(body, name, place, sink);
-    let shorthands = [
-        rate(body, sink),
-        concurrency(body, sink),
-        quota::quota(body, sink),
-    ];
+    let shorthands = [rate(body, sink), concurrency(body, sink), quota::quota(body, sink)];
     let entries = limit::limits(&body.limits, routes, sink);
     let priority = priority(&body.priority, sink);
     let entries = entries?;
     shadow::report(&entries, sink);
     let mut limits: Vec<TierLimit> = Vec::new();
     for shorthand in shorthands {
-        limits.extend(shorthand?.map(|limit| TierLimit {
-            limit,
-            routes: Vec::new(),
-        }));
+        limits.extend(shorthand?.map(|limit| TierLimit { limit, routes: Vec::new() }));
     }
     limits.extend(entries.into_iter().map(|entry| entry.limit));
     if limits.len() > Tier::LIMITS_MAX {
         let message = format!("the tier `{name}` has {} limits", limits.len());
-        let help = format!(
-            "a request settles all of them at once: keep at most {}",
-            Tier::LIMITS_MAX
-        );
+        let help = format!("a request settles all of them at once: keep at most {}", Tier::LIMITS_MAX);
         sink.report(place, message, help);
         return None;
     }
@@ -131,9 +121,7 @@ fn rate(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
 fn report_orphans(body: &TierBody, sink: &mut Sink) {
     let orphans = [
         body.burst.given().map(|at| (at.key, "burst")),
-        body.burst_multiplier
-            .given()
-            .map(|at| (at.key, "burst_multiplier")),
+        body.burst_multiplier.given().map(|at| (at.key, "burst_multiplier")),
     ];
     for (key, name) in orphans.into_iter().flatten() {
         let help = "add a `rate`, or remove it";
@@ -153,10 +141,7 @@ fn concurrency(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
         name: LimitName::new(LimitName::CONCURRENCY)?,
         axis: Axis::Concurrency,
         per: Per::Account,
-        rule: Rule::Concurrency {
-            limit,
-            lease: LEASE_DEFAULT,
-        },
+        rule: Rule::Concurrency { limit, lease: LEASE_DEFAULT },
         excess: Excess::Refuse(RefusalStatus::TooManyRequests),
     }))
 }

@@ -10,7 +10,8 @@ body! {
     struct DocumentBody {
         /// Addresses. Read once, at start.
         "server" => server: ServerBody,
-        /// Where meters live: `embedded`, or a redis://, rediss://, redis+sentinel:// or redis+cluster:// URL. Read once, at start.
+        /// Where meters live: `embedded`, or a redis://, rediss://, redis+sentinel:// or redis+cluster:// URL. Read
+        /// once, at start.
         "store" => store: Text,
         /// How callers are told apart.
         "identity" => identity: IdentityBody,
@@ -89,7 +90,8 @@ body! {
         "retain" => retain: Span,
         /// Where sealed records are copied: `file:///directory` or `s3://bucket/prefix`. Default: nowhere.
         "export" => export: Text,
-        /// Whether a record is on disk before its request is answered (strict) or within milliseconds (interval). Default: interval.
+        /// Whether a record is on disk before its request is answered (strict) or within milliseconds (interval).
+        /// Default: interval.
         "durability" => durability: DurabilityWord,
     }
 }

@@ -16,12 +16,7 @@ pub(in crate::file) struct Fields<'n> {
 impl<'n> Fields<'n> {
     /// The keys of this node, if it is a mapping.
     pub(in crate::file) fn of(node: &'n Node, what: &'n str, sink: &mut Sink) -> Option<Self> {
-        Some(Self {
-            what,
-            place: node.place,
-            entries: mapping(node, what, sink)?,
-            known: Vec::new(),
-        })
+        Some(Self { what, place: node.place, entries: mapping(node, what, sink)?, known: Vec::new() })
     }
 
     /// What stands under this key.
@@ -32,11 +27,7 @@ impl<'n> Fields<'n> {
         };
         match T::decode(&entry.value, &format!("`{key}`"), sink) {
             None => Field::Wrong,
-            Some(value) => Field::Given(At {
-                key: entry.key.place,
-                place: entry.value.place,
-                value,
-            }),
+            Some(value) => Field::Given(At { key: entry.key.place, place: entry.value.place, value }),
         }
     }
 

@@ -15,7 +15,8 @@ body! {
         "routes" => routes: List<Text>,
         /// Who shares it. Default: key; for quotas and concurrency: account.
         "per" => per: PerWord,
-        /// Whether it is asked with the rates or, last, with the quotas. Default: quota for calendar windows, else rate.
+        /// Whether it is asked with the rates or, last, with the quotas. Default: quota for calendar windows, else
+        /// rate.
         "axis" => axis: LimitAxis,
         /// The status of a refusal. Default: 429; for quotas: 402.
         "status" => status: Status,

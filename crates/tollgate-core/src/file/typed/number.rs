@@ -57,20 +57,14 @@ fn plain_form(text: &str) -> Option<String> {
     if let Some(digits) = text.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).ok().map(|n| n.to_string());
     }
-    let text = text
-        .strip_prefix('+')
-        .unwrap_or(text)
-        .replace([',', '_', '\''], "");
+    let text = text.strip_prefix('+').unwrap_or(text).replace([',', '_', '\''], "");
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.strip_prefix('+').unwrap_or(exponent)),
         None => (text.as_str(), "0"),
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let fraction = fraction.trim_end_matches('0');
-    let exponent: usize = exponent
-        .parse()
-        .ok()
-        .filter(|exponent| *exponent <= EXPONENT_MAX)?;
+    let exponent: usize = exponent.parse().ok().filter(|exponent| *exponent <= EXPONENT_MAX)?;
     let digits = |text: &str| text.bytes().all(|c| c.is_ascii_digit());
     let fits = !whole.is_empty() && whole.len() <= EXPONENT_MAX && digits(whole) && digits(fraction);
     let zeros = exponent.checked_sub(fraction.len()).filter(|_| fits)?;
@@ -84,18 +78,15 @@ pub(in crate::file) fn whole_of(node: &Node, text: &str, what: &str, sink: &mut 
         Err(problem) => problem,
     };
     let (message, help) = match problem {
-        NotWhole::Negative => (
-            format!("{what} may not be negative"),
-            "write a whole number without a sign".to_owned(),
-        ),
-        NotWhole::TooLarge => (
-            format!("{what} is too large"),
-            "the largest number is 9_007_199_254_740_991".to_owned(),
-        ),
-        NotWhole::Write(form) => (
-            format!("{what} must be written in digits, not as {}", node.describe()),
-            format!("write {form}"),
-        ),
+        NotWhole::Negative => {
+            (format!("{what} may not be negative"), "write a whole number without a sign".to_owned())
+        }
+        NotWhole::TooLarge => {
+            (format!("{what} is too large"), "the largest number is 9_007_199_254_740_991".to_owned())
+        }
+        NotWhole::Write(form) => {
+            (format!("{what} must be written in digits, not as {}", node.describe()), format!("write {form}"))
+        }
         NotWhole::NoNumber => (
             format!("{what} must be a whole number, not {}", node.describe()),
             "write digits, with `_` between them if you like, such as 50_000".to_owned(),
@@ -109,13 +100,7 @@ impl Typed for Whole {
     fn decode(node: &Node, what: &str, sink: &mut Sink) -> Option<Self> {
         match node.text() {
             Some(text) => whole_of(node, text, what, sink).map(Self),
-            None => unwanted(
-                node,
-                what,
-                "a whole number",
-                "write a number, such as 10 or 50_000",
-                sink,
-            ),
+            None => unwanted(node, what, "a whole number", "write a number, such as 10 or 50_000", sink),
         }
     }
 

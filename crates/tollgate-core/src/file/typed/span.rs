@@ -43,10 +43,7 @@ fn parse_span(text: &str) -> Option<u64> {
     let mut rest = text;
     let mut total: u64 = 0;
     while !rest.is_empty() {
-        let digits = rest.len()
-            - rest
-                .trim_start_matches(|c: char| c.is_ascii_digit() || c == '_')
-                .len();
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_').len();
         let (number, tail) = rest.split_at(digits);
         let letters = tail.len() - tail.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len();
         let (unit, tail) = tail.split_at(letters);
@@ -58,10 +55,7 @@ fn parse_span(text: &str) -> Option<u64> {
 }
 
 fn unit_secs(unit: &str) -> Option<u64> {
-    UNITS
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .map(|(_, secs)| *secs)
+    UNITS.iter().find(|(name, _)| *name == unit).map(|(_, secs)| *secs)
 }
 
 impl Typed for Span {
@@ -69,11 +63,7 @@ impl Typed for Span {
         let text = node.text();
         match text.and_then(parse_span) {
             Some(0) => {
-                sink.report(
-                    node.place,
-                    format!("{what} may not be zero"),
-                    "the shortest is 1s",
-                );
+                sink.report(node.place, format!("{what} may not be zero"), "the shortest is 1s");
                 None
             }
             Some(secs) => Some(Self { secs }),
@@ -119,28 +109,19 @@ fn parse_window(text: &str) -> Result<Window, BadWindow<'_>> {
     if matches!(unit, "month" | "months" | "mo" | "year" | "years" | "y") {
         return Err(BadWindow::Month);
     }
-    let secs = unit_secs(text)
-        .or_else(|| parse_span(text))
-        .ok_or(BadWindow::Unknown(text))?;
+    let secs = unit_secs(text).or_else(|| parse_span(text)).ok_or(BadWindow::Unknown(text))?;
     Window::from_secs(secs).ok_or(BadWindow::OutOfRange)
 }
 
 impl Typed for AmountPer {
     fn decode(node: &Node, what: &str, sink: &mut Sink) -> Option<Self> {
         let Some(text) = node.text() else {
-            return unwanted(
-                node,
-                what,
-                "an amount",
-                "write an amount, such as 10 or 100/minute",
-                sink,
-            );
+            return unwanted(node, what, "an amount", "write an amount, such as 10 or 100/minute", sink);
         };
         let Some((amount, window)) = text.split_once('/') else {
-            if let (Some((amount, unit)), true) = (
-                text.split_once(" per "),
-                parse_whole(text) == Err(NotWhole::NoNumber),
-            ) {
+            if let (Some((amount, unit)), true) =
+                (text.split_once(" per "), parse_whole(text) == Err(NotWhole::NoNumber))
+            {
                 let help = format!("write {}/{}", amount.trim(), unit.trim());
                 return unwanted(node, what, "an amount per time", &help, sink);
             }
@@ -155,10 +136,7 @@ impl Typed for AmountPer {
                 None
             }
         };
-        Some(Self {
-            amount: amount?,
-            window: Some(window?),
-        })
+        Some(Self { amount: amount?, window: Some(window?) })
     }
 
     fn schema() -> Json {

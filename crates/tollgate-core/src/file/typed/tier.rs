@@ -102,12 +102,8 @@ impl QuotaWindow {
 impl Typed for QuotaWindow {
     fn decode(node: &Node, what: &str, sink: &mut Sink) -> Option<Self> {
         let names = || Self::WORDS.iter().map(|(word, _)| *word);
-        let one_of = || {
-            format!(
-                "write one of: {}, sliding:<duration>",
-                names().collect::<Vec<_>>().join(", ")
-            )
-        };
+        let one_of =
+            || format!("write one of: {}, sliding:<duration>", names().collect::<Vec<_>>().join(", "));
         let Some(text) = node.text() else {
             return unwanted(node, what, "a word", &one_of(), sink);
         };

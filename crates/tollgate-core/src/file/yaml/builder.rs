@@ -19,11 +19,7 @@ pub(super) struct Open {
 
 pub(super) enum Inside {
     List(Vec<Node>),
-    Map {
-        entries: Vec<Entry>,
-        lines_of_keys: BTreeMap<Rc<str>, usize>,
-        next: Next,
-    },
+    Map { entries: Vec<Entry>, lines_of_keys: BTreeMap<Rc<str>, usize>, next: Next },
 }
 
 /// What a mapping waits for.
@@ -47,14 +43,7 @@ pub(super) struct Builder<'t, 's> {
 impl<'t, 's> Builder<'t, 's> {
     /// A builder of a tree from these lines of text.
     pub(super) fn new(lines: Vec<&'t str>, sink: &'s mut Sink) -> Self {
-        Self {
-            lines,
-            sink,
-            open: Vec::new(),
-            anchors: BTreeMap::new(),
-            nodes: 0,
-            root: None,
-        }
+        Self { lines, sink, open: Vec::new(), anchors: BTreeMap::new(), nodes: 0, root: None }
     }
 
     /// The tree. No document at all is a node that says so.
@@ -88,11 +77,8 @@ impl<'t, 's> Builder<'t, 's> {
             }
             Event::MappingStart(anchor, tag) => {
                 self.refuse_tag(tag.is_some(), span);
-                let inside = Inside::Map {
-                    entries: Vec::new(),
-                    lines_of_keys: BTreeMap::new(),
-                    next: Next::Key,
-                };
+                let inside =
+                    Inside::Map { entries: Vec::new(), lines_of_keys: BTreeMap::new(), next: Next::Key };
                 self.begin(anchor, inside, span)
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(span),
@@ -102,29 +88,19 @@ impl<'t, 's> Builder<'t, 's> {
 
     fn begin(&mut self, anchor: usize, inside: Inside, span: Span) -> Option<()> {
         self.spend(1, 1, span)?;
-        self.open.push(Open {
-            start: span.start,
-            anchor,
-            inside,
-        });
+        self.open.push(Open { start: span.start, anchor, inside });
         Some(())
     }
 
     fn end(&mut self, span: Span) -> Option<()> {
-        let Open {
-            start,
-            anchor,
-            inside,
-        } = self.open.pop()?;
+        let Open { start, anchor, inside } = self.open.pop()?;
         let (value, first) = match &inside {
-            Inside::List(items) => (
-                Value::List(items.as_slice().into()),
-                items.first().map(|item| item.place),
-            ),
-            Inside::Map { entries, .. } => (
-                Value::Map(entries.as_slice().into()),
-                entries.first().map(|entry| entry.key.place),
-            ),
+            Inside::List(items) => {
+                (Value::List(items.as_slice().into()), items.first().map(|item| item.place))
+            }
+            Inside::Map { entries, .. } => {
+                (Value::Map(entries.as_slice().into()), entries.first().map(|entry| entry.key.place))
+            }
         };
         let in_brackets = !span.is_empty();
         let place = match first {
@@ -142,11 +118,7 @@ impl<'t, 's> Builder<'t, 's> {
 
     fn alias(&mut self, anchor: usize, span: Span) -> Option<()> {
         let Some(target) = self.anchors.get(&anchor).cloned() else {
-            return self.fatal(
-                span,
-                "this alias stands inside the value it names",
-                "write the value out",
-            );
+            return self.fatal(span, "this alias stands inside the value it names", "write the value out");
         };
         self.spend(target.nodes, target.height, span)?;
         let place = self.place(span);
@@ -156,11 +128,7 @@ impl<'t, 's> Builder<'t, 's> {
     fn scalar(&mut self, text: &str, style: ScalarStyle, span: Span) -> Option<Node> {
         if text.len() > TEXT_BYTES_MAX {
             let message = format!("this text has more than {TEXT_BYTES_MAX} bytes");
-            self.fatal(
-                span,
-                &message,
-                "no value of a policy is that long; is a quote missing?",
-            )?;
+            self.fatal(span, &message, "no value of a policy is that long; is a quote missing?")?;
         }
         let value = match (style, text) {
             (ScalarStyle::Plain, "") => Value::Empty,
@@ -209,11 +177,7 @@ impl<'t, 's> Builder<'t, 's> {
         self.nodes += nodes;
         if self.nodes > NODES_MAX {
             let message = format!("the file has more than {NODES_MAX} values, aliases written out");
-            return self.fatal(
-                span,
-                &message,
-                "no policy needs that many; mind aliases that multiply",
-            );
+            return self.fatal(span, &message, "no policy needs that many; mind aliases that multiply");
         }
         if self.open.len() + levels > DEPTH_MAX {
             let message = format!("this is nested more than {DEPTH_MAX} levels deep");
@@ -234,16 +198,9 @@ impl<'t, 's> Builder<'t, 's> {
         let length = if span.end.line() == span.start.line() {
             span.end.col().saturating_sub(span.start.col())
         } else {
-            let width = self
-                .lines
-                .get(line - 1)
-                .map_or(0, |line| line.trim_end().chars().count());
+            let width = self.lines.get(line - 1).map_or(0, |line| line.trim_end().chars().count());
             width.saturating_sub(span.start.col())
         };
-        Place {
-            line,
-            column,
-            length: length.max(1),
-        }
+        Place { line, column, length: length.max(1) }
     }
 }

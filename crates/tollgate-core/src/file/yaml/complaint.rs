@@ -7,21 +7,13 @@ use crate::file::sink::Sink;
 
 /// A part of the scanner's message, what it means, and the way out. The first that fits is used.
 const COMPLAINTS: &[(&str, &str, &str)] = &[
-    (
-        "recursion limit",
-        "brackets are nested too deeply here",
-        "no policy needs more than a few levels",
-    ),
+    ("recursion limit", "brackets are nested too deeply here", "no policy needs more than a few levels"),
     (
         "unknown anchor",
         "this alias names an anchor that is not defined above it",
         "define it first, as in `&name`, or write the value out",
     ),
-    (
-        "unexpected end of stream",
-        "this quote is never closed",
-        "close it with the same kind of quote",
-    ),
+    ("unexpected end of stream", "this quote is never closed", "close it with the same kind of quote"),
     (
         "indentation in quoted scalar",
         "this quote is not closed on its line, and the next line is not indented",
@@ -67,16 +59,8 @@ const COMPLAINTS: &[(&str, &str, &str)] = &[
         "a `:` must be followed by a space, not by a tab",
         "put a space between the key and its value",
     ),
-    (
-        "misplaced bracket",
-        "this bracket closes nothing",
-        "remove it, or open it first",
-    ),
-    (
-        "unexpected character",
-        "a value may not start with this character",
-        "put the text in quotes",
-    ),
+    ("misplaced bracket", "this bracket closes nothing", "remove it, or open it first"),
+    ("unexpected character", "a value may not start with this character", "put the text in quotes"),
     (
         "comment intercepting",
         "a comment stands in the middle of a text of several lines",
@@ -97,11 +81,7 @@ pub(super) fn report(error: &ScanError, lines: &[&str], sink: &mut Sink) {
     } else if let Some(column) = lines.get(line - 1).and_then(|line| tab_in_indent(line)) {
         return report_tab(line, column, sink);
     }
-    let place = Place {
-        line,
-        column: mark.col() + 1,
-        length: 1,
-    };
+    let place = Place { line, column: mark.col() + 1, length: 1 };
     match COMPLAINTS.iter().find(|(part, ..)| error.info().contains(part)) {
         Some((_, message, help)) => sink.report(place, *message, *help),
         None => sink.report(
@@ -114,16 +94,8 @@ pub(super) fn report(error: &ScanError, lines: &[&str], sink: &mut Sink) {
 
 /// Says that a tab stands where only spaces may.
 pub(super) fn report_tab(line: usize, column: usize, sink: &mut Sink) {
-    let place = Place {
-        line,
-        column,
-        length: 1,
-    };
-    sink.report(
-        place,
-        "a tab may not indent",
-        "indent with spaces, two for each level",
-    );
+    let place = Place { line, column, length: 1 };
+    sink.report(place, "a tab may not indent", "indent with spaces, two for each level");
 }
 
 /// The column of the first tab in the white space that a line starts with, unless that is all there is.

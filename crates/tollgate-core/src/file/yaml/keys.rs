@@ -15,14 +15,12 @@ impl Builder<'_, '_> {
         let text = match &node.value {
             Value::Plain(text) if &**text == "<<" => {
                 let help = "write the keys out in every mapping that needs them";
-                self.sink
-                    .report(place, "merge keys (`<<`) are not supported", help);
+                self.sink.report(place, "merge keys (`<<`) are not supported", help);
                 None
             }
             Value::Plain(text) if is_number_or_bool(text) => {
                 let help = format!("put it in quotes: \"{text}\"");
-                self.sink
-                    .report(place, format!("the key {} is not text", shown(text)), help);
+                self.sink.report(place, format!("the key {} is not text", shown(text)), help);
                 None
             }
             Value::Plain(text) | Value::Quoted(text) => Some(text.clone()),
@@ -32,23 +30,15 @@ impl Builder<'_, '_> {
                 None
             }
         };
-        let Some(Open {
-            inside: Inside::Map {
-                lines_of_keys, next, ..
-            },
-            ..
-        }) = self.open.last_mut()
-        else {
+        let Some(Open { inside: Inside::Map { lines_of_keys, next, .. }, .. }) = self.open.last_mut() else {
             return;
         };
         *next = match text {
             None => Next::Dropped,
             Some(text) => match lines_of_keys.get(&text) {
                 Some(first) => {
-                    let message = format!(
-                        "the key {} stands here twice, first on line {first}",
-                        shown(&text)
-                    );
+                    let message =
+                        format!("the key {} stands here twice, first on line {first}", shown(&text));
                     self.sink.report(place, message, "keep one of the two");
                     Next::Dropped
                 }
@@ -64,8 +54,6 @@ impl Builder<'_, '_> {
     fn tab_before(&self, place: Place) -> Option<usize> {
         let line = self.lines.get(place.line - 1)?;
         let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
-        (indent + 1 == place.column)
-            .then(|| complaint::tab_in_indent(line))
-            .flatten()
+        (indent + 1 == place.column).then(|| complaint::tab_in_indent(line)).flatten()
     }
 }

@@ -6,8 +6,8 @@ use crate::file::problem::Place;
 
 /// A value with its place.
 ///
-/// Children are shared, not copied, so that an alias costs nothing however large its target is. `nodes` and `height` are
-/// what it would cost if it were written out.
+/// Children are shared, not copied, so that an alias costs nothing however large its target is. `nodes` and `height`
+/// are what it would cost if it were written out.
 #[derive(Clone, Debug)]
 pub(in crate::file) struct Node {
     pub(in crate::file) place: Place,
@@ -50,25 +50,14 @@ pub(in crate::file) struct Key {
 impl Node {
     /// A node without children.
     pub(super) fn leaf(place: Place, value: Value) -> Self {
-        Self {
-            place,
-            value,
-            nodes: 1,
-            height: 1,
-        }
+        Self { place, value, nodes: 1, height: 1 }
     }
 
     /// A node above these children.
     pub(super) fn above<'c>(place: Place, value: Value, children: impl Iterator<Item = &'c Self>) -> Self {
-        let (nodes, height) = children.fold((1, 0), |(nodes, height), child| {
-            (nodes + child.nodes, height.max(child.height))
-        });
-        Self {
-            place,
-            value,
-            nodes,
-            height: height + 1,
-        }
+        let (nodes, height) =
+            children.fold((1, 0), |(nodes, height), child| (nodes + child.nodes, height.max(child.height)));
+        Self { place, value, nodes, height: height + 1 }
     }
 
     /// A plain text that stands where this node stands: a part of its own text.
@@ -118,18 +107,12 @@ pub(in crate::file) fn shown(text: &str) -> String {
 
 /// Whether YAML reads this plain text as something else than text: a number or a truth value.
 pub(in crate::file) fn is_number_or_bool(plain: &str) -> bool {
-    let word = matches!(
-        plain,
-        "true" | "True" | "TRUE" | "false" | "False" | "FALSE" | ".nan" | ".NaN" | ".NAN"
-    );
+    let word =
+        matches!(plain, "true" | "True" | "TRUE" | "false" | "False" | "FALSE" | ".nan" | ".NaN" | ".NAN");
     let unsigned = plain.strip_prefix(['+', '-']).unwrap_or(plain);
     let infinite = matches!(unsigned, ".inf" | ".Inf" | ".INF");
-    let based = ["0x", "0o"]
-        .iter()
-        .any(|prefix| unsigned.strip_prefix(prefix).is_some_and(is_hexadecimal));
-    let starts = unsigned
-        .trim_start_matches('.')
-        .starts_with(|c: char| c.is_ascii_digit());
+    let based = ["0x", "0o"].iter().any(|prefix| unsigned.strip_prefix(prefix).is_some_and(is_hexadecimal));
+    let starts = unsigned.trim_start_matches('.').starts_with(|c: char| c.is_ascii_digit());
     let decimal = starts
         && unsigned
             .bytes()
