@@ -3,8 +3,66 @@
 //! Values of these types are already checked against each other: the text of a policy file becomes one, or a list of
 //! problems, in [`crate::file`].
 
+pub mod abuse;
+pub mod degraded;
+pub mod identity;
+pub mod ledger;
+pub mod percent;
+pub mod responses;
 pub mod route;
+pub mod server;
+pub mod store;
 pub mod tier;
+pub mod tiers;
+pub mod url;
 
+pub use abuse::{AppliesTo, Blocks, Edge, Pressure, Reputation};
+pub use degraded::{Degraded, DegradedQuota, DegradedRate};
+pub use identity::{Challenge, HeaderName, Identity, KeyPlace, SecretSource, SessionCookie};
+pub use ledger::{Alerts, Durability, ExportTarget, LedgerSettings};
+pub use percent::Percent;
+pub use responses::{HeaderFamily, QuotaReset, Responses};
 pub use route::{Route, RouteIndex, Routes};
+pub use server::{Network, ServerSettings, TlsFiles};
+pub use store::StoreSettings;
 pub use tier::{Bypass, RefundOn, Tier, TierLimit, TierName};
+pub use tiers::Tiers;
+pub use url::HttpUrl;
+
+/// Everything a policy file says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Document {
+    /// Addresses: read once, at start.
+    pub server: ServerSettings,
+    /// Where meters live: read once, at start.
+    pub store: StoreSettings,
+    /// What may change while the process runs.
+    pub policy: Policy,
+}
+
+/// The part of the file that is swapped as a whole when the file changes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Policy {
+    /// How callers are told apart.
+    pub identity: Identity,
+    /// The plans.
+    pub tiers: Tiers,
+    /// Kinds of requests.
+    pub routes: Routes,
+    /// The coarse limit for each address.
+    pub edge: Option<Edge>,
+    /// Smaller limits for callers that are refused often.
+    pub reputation: Option<Reputation>,
+    /// Blocks for callers that are refused again and again.
+    pub blocks: Option<Blocks>,
+    /// Smaller limits behind addresses with too many fingerprints.
+    pub pressure: Option<Pressure>,
+    /// What is decided while the store cannot be reached.
+    pub degraded: Degraded,
+    /// What answers say about limits.
+    pub responses: Responses,
+    /// The record of what was used.
+    pub ledger: LedgerSettings,
+    /// Where alerts are sent.
+    pub alerts: Alerts,
+}

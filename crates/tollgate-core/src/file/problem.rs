@@ -13,6 +13,11 @@ pub struct Place {
     pub length: usize,
 }
 
+impl Place {
+    /// The first character of the file: where problems of the file as a whole stand.
+    pub const START: Self = Self { line: 1, column: 1, length: 1 };
+}
+
 /// One thing that is wrong.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Problem {
@@ -24,23 +29,25 @@ pub struct Problem {
     pub help: Option<String>,
 }
 
+/// The most characters of a source line that are shown: a file may be one line of a mebibyte.
+const SHOWN_MAX: usize = 160;
+
+/// How many characters before the spot are shown when the line is longer than that.
+const SHOWN_BEFORE: usize = 60;
+
 /// All problems as a person reads them: `path:line:column: error: …`, the line, a caret, the way out.
 pub fn render(problems: &[Problem], path: &str, text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines: Vec<&str> = lines(text).collect();
     let mut out = String::new();
     for problem in problems {
-        let Place { line, column, length } = problem.place;
+        let Place { line, column, .. } = problem.place;
         let _ = writeln!(out, "{path}:{line}:{column}: error: {}", problem.message);
-        if let Some(source) = lines.get(line - 1) {
+        if let Some(source) = lines.get(line.saturating_sub(1)) {
             let gutter = line.to_string();
+            let (source, caret) = underlined(source, problem.place);
             let _ = writeln!(out, "  {gutter} | {source}");
-            let _ = writeln!(
-                out,
-                "  {} | {}{}",
-                " ".repeat(gutter.len()),
-                " ".repeat(column - 1),
-                "^".repeat(length)
-            );
+            let _ = writeln!(out, "  {} | {caret}", " ".repeat(gutter.len()));
         }
         if let Some(help) = &problem.help {
             let _ = writeln!(out, "  help: {help}");
@@ -48,4 +55,55 @@ pub fn render(problems: &[Problem], path: &str, text: &str) -> String {
         out.push('\n');
     }
     out
+}
+
+/// The part of the line around the place, and the carets that stand under it.
+fn underlined(source: &str, place: Place) -> (String, String) {
+    let before = place.column.saturating_sub(1);
+    let start = if source.chars().nth(SHOWN_MAX).is_none() || before < SHOWN_BEFORE {
+        0
+    } else {
+        before.saturating_sub(SHOWN_BEFORE)
+    };
+    // What a terminal would obey, or show wider than one column, would move the caret away from its spot.
+    let shown: String =
+        source.chars().skip(start).take(SHOWN_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let length = place.length.clamp(1, SHOWN_MAX);
+    let caret = format!("{}{}", " ".repeat(before - start), "^".repeat(length));
+    (shown.trim_end().to_owned(), caret)
+}
+
+/// The lines of a text as YAML counts them: ended by a line feed, a carriage return, or both.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(['\n', '\r'])
+        .scan(false, |after_return, piece| {
+            // The line feed of a pair is a piece of its own and no line.
+            let second_half = *after_return && piece == "\n";
+            *after_return = piece.ends_with('\r');
+            Some((!second_half).then(|| piece.trim_end_matches(['\n', '\r'])))
+        })
+        .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_with_a_feed_a_return_or_both() {
+        let all: Vec<&str> = lines("a\nb\r\nc\rd\n\n\r\ne").collect();
+        assert_eq!(all, ["a", "b", "c", "d", "", "", "e"]);
+    }
+
+    #[test]
+    fn the_caret_of_a_very_long_line_stays_in_sight() {
+        let text = format!("{}x{}", " ".repeat(5_000), "y".repeat(5_000));
+        let place = Place { line: 1, column: 5_001, length: 1 };
+        let problem = Problem { place, message: "no".to_owned(), help: None };
+        let page = render(&[problem], "f.yaml", &text);
+        let mut rows = page.lines().skip(1);
+        let (source, caret) = (rows.next().unwrap(), rows.next().unwrap());
+        assert!(source.len() < 200);
+        assert_eq!(source.find('x'), caret.find('^'));
+    }
 }

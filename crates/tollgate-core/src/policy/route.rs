@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::url::HttpUrl;
+
 /// Where a route stands in the policy's list.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RouteIndex(pub u16);
@@ -158,6 +160,13 @@ pub struct Route {
     pub cost: u64,
     /// The scope a key must have.
     pub scope: Option<String>,
+    /// Where such requests are forwarded instead of the server's upstream.
+    pub upstream: Option<HttpUrl>,
+}
+
+impl Route {
+    /// A request is one unit unless its route says otherwise.
+    pub const COST_DEFAULT: u64 = 1;
 }
 
 /// All routes, in the order of the file: the first that matches is the one.
@@ -187,5 +196,67 @@ impl Routes {
     /// All of them with their places.
     pub fn iter(&self) -> impl Iterator<Item = (RouteIndex, &Route)> {
         (0u16..).map(RouteIndex).zip(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(text: &str) -> Pattern {
+        Pattern::parse(text).unwrap()
+    }
+
+    #[test]
+    fn patterns_match_by_method_and_segments() {
+        let fits = [
+            ("POST /api/convert", "POST", "/api/convert"),
+            ("POST /api/convert", "POST", "/api/convert/"),
+            ("/api/*/keys", "GET", "/api/7/keys"),
+            ("GET /api/search/**", "GET", "/api/search"),
+            ("GET /api/search/**", "GET", "/api/search/a/b"),
+            ("/", "GET", "/"),
+            ("/**", "PUT", "/x"),
+        ];
+        for (text, method, path) in fits {
+            assert!(pattern(text).matches(method, path), "{text} {method} {path}");
+        }
+        let misses = [
+            ("POST /api/convert", "GET", "/api/convert"),
+            ("/api/*/keys", "GET", "/api/keys"),
+            ("/api", "GET", "/api/x"),
+            ("/", "GET", "/x"),
+        ];
+        for (text, method, path) in misses {
+            assert!(!pattern(text).matches(method, path), "{text} {method} {path}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_covers_another_only_if_it_matches_all_of_its_requests() {
+        let all = [
+            "/",
+            "/**",
+            "/a",
+            "/a/**",
+            "/*",
+            "/*/**",
+            "/a/b",
+            "/a/*",
+            "/*/b",
+            "GET /a",
+            "GET /**",
+            "POST /a/*",
+        ];
+        let paths = ["/", "/a", "/b", "/a/b", "/a/c", "/b/b", "/a/b/c"];
+        for (first, second) in all.iter().flat_map(|first| all.iter().map(move |second| (*first, *second))) {
+            let (outer, inner) = (pattern(first), pattern(second));
+            let all_matched = paths
+                .iter()
+                .flat_map(|path| [("GET", path), ("POST", path), ("PUT", path)])
+                .filter(|(method, path)| inner.matches(method, path))
+                .all(|(method, path)| outer.matches(method, path));
+            assert_eq!(outer.covers(&inner), all_matched, "{first} covers {second}");
+        }
     }
 }

@@ -34,6 +34,12 @@ impl TierName {
     }
 }
 
+impl std::borrow::Borrow<str> for TierName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Display for TierName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -1,0 +1,87 @@
+//! What the `quota` shorthand of a tier means.
+
+use crate::calendar::{Calendar, CalendarUnit};
+use crate::file::sink::Sink;
+use crate::file::typed::{At, Field, Overrun, Quota, QuotaPool, QuotaWindow, TierBody};
+use crate::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
+use crate::rule::{Amount, Rule, Windowed};
+use crate::time::Window;
+
+/// Whether none of the keys stands that say more about a quota.
+pub(super) fn details_absent(body: &TierBody) -> bool {
+    body.quota_window.is_absent()
+        && body.on_quota_exceeded.is_absent()
+        && body.quota_status.is_absent()
+        && body.quota_pool.is_absent()
+}
+
+/// The quota, if there is one. The outer option: whether it could be meant.
+pub(super) fn quota(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
+    let (place, amount) = match &body.quota {
+        Field::Given(At { place, value: Quota::Capped(amount), .. }) => (*place, *amount),
+        // The details are kept for the day on which the quota is capped again.
+        Field::Given(At { .. }) => return Some(None),
+        Field::Wrong => return None,
+        Field::Absent => {
+            report_orphans(body, sink);
+            return Some(None);
+        }
+    };
+    let amount = super::range::amount(amount, Amount::MAX, "`quota`", place, sink);
+    let window = match &body.quota_window {
+        Field::Absent => Some(QuotaWindow::CalendarMonth),
+        Field::Wrong => None,
+        Field::Given(at) => check_window(at, sink),
+    };
+    let (amount, window) = (amount?, window?);
+    let status = body.quota_status.value().map(|status| status.0);
+    Some(Some(Limit {
+        name: LimitName::new(LimitName::QUOTA)?,
+        axis: Axis::Quota,
+        per: match body.quota_pool.value() {
+            Some(QuotaPool::Key) => Per::Key,
+            Some(QuotaPool::Account) | None => Per::Account,
+        },
+        rule: rule(amount, window)?,
+        excess: match body.on_quota_exceeded.value() {
+            Some(Overrun::BillOverage) => Excess::BillOverage,
+            Some(Overrun::Block) | None => Excess::Refuse(status.unwrap_or(RefusalStatus::PaymentRequired)),
+        },
+    }))
+}
+
+fn report_orphans(body: &TierBody, sink: &mut Sink) {
+    let orphans = [
+        body.quota_window.given().map(|at| (at.key, "quota_window")),
+        body.on_quota_exceeded.given().map(|at| (at.key, "on_quota_exceeded")),
+        body.quota_status.given().map(|at| (at.key, "quota_status")),
+        body.quota_pool.given().map(|at| (at.key, "quota_pool")),
+    ];
+    for (key, name) in orphans.into_iter().flatten() {
+        let help = "add a `quota` (null: uncapped), or remove it";
+        sink.report(key, format!("`{name}` stands without a `quota`"), help);
+    }
+}
+
+fn check_window(at: &At<QuotaWindow>, sink: &mut Sink) -> Option<QuotaWindow> {
+    if let QuotaWindow::Sliding(span) = at.value
+        && Window::from_secs(span.secs).is_none()
+    {
+        let help = format!("the longest is sliding:{}", Window::MAX);
+        sink.report(at.place, "this window is too long", help);
+        return None;
+    }
+    Some(at.value)
+}
+
+fn rule(limit: Amount, window: QuotaWindow) -> Option<Rule> {
+    let calendar = |unit| Rule::Calendar { limit, calendar: Calendar::utc(unit) };
+    let sliding = |window| Rule::SlidingBuckets(Windowed { limit, window });
+    Some(match window {
+        QuotaWindow::CalendarMonth => calendar(CalendarUnit::Month),
+        QuotaWindow::BillingMonth => calendar(CalendarUnit::BillingMonth),
+        QuotaWindow::CalendarDay => calendar(CalendarUnit::Day),
+        QuotaWindow::SlidingDay => sliding(Window::DAY),
+        QuotaWindow::Sliding(span) => sliding(Window::from_secs(span.secs)?),
+    })
+}

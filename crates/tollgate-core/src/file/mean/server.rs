@@ -1,0 +1,148 @@
+//! What `server` and `store` mean: addresses, networks, URLs.
+
+use std::net::SocketAddr;
+
+use crate::file::sink::Sink;
+use crate::file::typed::{At, Field, List, ServerBody, Text};
+use crate::file::yaml::shown;
+use crate::policy::server::BadNetwork;
+use crate::policy::store::RedisLayout;
+use crate::policy::url::BadUrl;
+use crate::policy::{HttpUrl, Network, ServerSettings, StoreSettings, TlsFiles};
+
+pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSettings> {
+    let gateway = address(&body.gateway, ServerSettings::GATEWAY_DEFAULT, sink);
+    let decision = address(&body.decision, ServerSettings::DECISION_DEFAULT, sink);
+    let admin = address(&body.admin, ServerSettings::ADMIN_DEFAULT, sink);
+    report_shared(body, [gateway, decision, admin], sink);
+    let upstream = match body.upstream.given() {
+        None => Some(None),
+        Some(at) => http_url(at, "http://127.0.0.1:9000", sink).map(Some),
+    };
+    let trusted_proxies = networks(&body.trusted_proxies, sink);
+    let tls = body.tls.value().and_then(|tls| {
+        Some(TlsFiles { cert: tls.cert.value()?.0.clone().into(), key: tls.key.value()?.0.clone().into() })
+    });
+    Some(ServerSettings {
+        gateway: gateway?,
+        decision: decision?,
+        admin: admin?,
+        upstream: upstream?,
+        trusted_proxies: trusted_proxies?,
+        tls,
+    })
+}
+
+fn address(field: &Field<Text>, default: SocketAddr, sink: &mut Sink) -> Option<SocketAddr> {
+    let Some(at) = field.given() else {
+        return Some(default);
+    };
+    let text = at.value.0.as_str();
+    let address = text.parse().ok();
+    if address.is_none() {
+        let help = match text.strip_prefix("localhost:") {
+            Some(port) => format!("write 127.0.0.1:{port}"),
+            None if text.starts_with(':') => {
+                format!("write 0.0.0.0{text} for every address, or 127.0.0.1{text}")
+            }
+            None => format!("write an IP address and a port, such as {default}"),
+        };
+        sink.report(at.place, format!("{} is no address to listen on", shown(text)), help);
+    }
+    address
+}
+
+/// Reports listeners on one address. Port 0 is whatever the system chooses.
+fn report_shared(body: &ServerBody, addresses: [Option<SocketAddr>; 3], sink: &mut Sink) {
+    let fields = [&body.gateway, &body.decision, &body.admin];
+    for (first, second) in [(0, 1), (0, 2), (1, 2)] {
+        let at = fields[second].given().or(fields[first].given());
+        if let (Some(at), Some(address)) = (at, addresses[first])
+            && addresses[second] == Some(address)
+            && address.port() != 0
+        {
+            let help = "give gateway, decision and admin a port of their own each";
+            sink.report(at.place, format!("two listeners cannot share {address}"), help);
+        }
+    }
+}
+
+fn networks(field: &Field<List<Text>>, sink: &mut Sink) -> Option<Vec<Network>> {
+    let Some(list) = field.value() else {
+        return Some(Vec::new());
+    };
+    let meant: Vec<Option<Network>> = list.0.iter().map(|at| network(at, sink)).collect();
+    meant.into_iter().collect()
+}
+
+fn network(at: &At<Text>, sink: &mut Sink) -> Option<Network> {
+    let problem = match Network::parse(&at.value.0) {
+        Ok(network) => return Some(network),
+        Err(problem) => problem,
+    };
+    let text = shown(&at.value.0);
+    let (message, help) = match problem {
+        BadNetwork::Address => (
+            format!("{text} is no address or network"),
+            "write one such as 10.0.0.0/8, 127.0.0.1 or 2001:db8::/32".to_owned(),
+        ),
+        BadNetwork::Prefix => (
+            format!("{text} has an impossible prefix length"),
+            "write 0 to 32 after the `/` for IPv4, 0 to 128 for IPv6".to_owned(),
+        ),
+        BadNetwork::HostBits(network) => {
+            (format!("{text} has bits set beyond its prefix"), format!("write {network}"))
+        }
+    };
+    sink.report(at.place, message, help);
+    None
+}
+
+/// A URL. What was typed is never repeated: it may hold a secret.
+pub(super) fn http_url(at: &At<Text>, example: &str, sink: &mut Sink) -> Option<HttpUrl> {
+    match HttpUrl::parse(&at.value.0) {
+        Ok(url) => Some(url),
+        Err(problem) => {
+            let help = match problem {
+                BadUrl::Password => {
+                    "remove everything before the `@`: a policy file holds no secrets".to_owned()
+                }
+                _ => format!("write one such as {example}"),
+            };
+            sink.report(at.place, explain(problem, "http:// or https://"), help);
+            None
+        }
+    }
+}
+
+pub(super) fn store(at: &At<Text>, sink: &mut Sink) -> Option<StoreSettings> {
+    let text = at.value.0.as_str();
+    match StoreSettings::parse(text) {
+        Ok(store) => Some(store),
+        Err(problem) => {
+            let schemes = RedisLayout::SCHEMES.map(|(scheme, _)| format!("{scheme}://"));
+            let help = match problem {
+                BadUrl::Password => {
+                    "a policy file holds no secrets: give the whole URL in the variable TOLLGATE_STORE instead".to_owned()
+                }
+                BadUrl::Scheme if !text.contains(':') => {
+                    let otherwise = || format!("write embedded, or a URL that starts with {}", schemes.join(", "));
+                    sink.did_you_mean(text, [StoreSettings::EMBEDDED], otherwise)
+                }
+                _ => "write embedded, or a URL such as redis://127.0.0.1:6379".to_owned(),
+            };
+            sink.report(at.place, explain(problem, &schemes.join(", ")), help);
+            None
+        }
+    }
+}
+
+fn explain(problem: BadUrl, schemes: &str) -> String {
+    match problem {
+        BadUrl::Scheme => format!("this is no URL that starts with {schemes}"),
+        BadUrl::Host => "the host of this URL is missing or not one that can be called".to_owned(),
+        BadUrl::Port => "the port of this URL is not a number from 1 to 65535".to_owned(),
+        BadUrl::Password => "this URL holds credentials".to_owned(),
+        BadUrl::Character => "this URL holds white space or a control character".to_owned(),
+    }
+}

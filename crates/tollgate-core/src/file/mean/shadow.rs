@@ -1,0 +1,73 @@
+//! Entries of `limits` that could never bind, because another one over the same requests always refuses first.
+
+use crate::calendar::CalendarUnit;
+use crate::file::sink::Sink;
+use crate::limit::Excess;
+use crate::rule::Rule;
+
+use super::limit::MeantLimit;
+
+const DAY_SECS: u64 = 86_400;
+
+/// How much a rule admits at once, and how long its window is at the shortest and at the longest.
+#[derive(Clone, Copy)]
+struct Reach {
+    at_once: u64,
+    shortest_secs: u64,
+    longest_secs: u64,
+}
+
+/// Reports pairs over the same requests and sharers where the longer window has the smaller amount.
+pub(super) fn report(limits: &[MeantLimit], sink: &mut Sink) {
+    for short in limits {
+        let shadow = limits
+            .iter()
+            .filter(|long| {
+                short.limit.routes == long.limit.routes && short.limit.limit.per == long.limit.limit.per
+            })
+            .find(|long| shadows(long, short));
+        if let Some(long) = shadow {
+            let (short_name, long_name) = (&short.limit.limit.name, &long.limit.limit.name);
+            let message = format!(
+                "`{short_name}` can never refuse anything: `{long_name}` on line {} has a longer window and a smaller \
+                 amount",
+                long.place.line
+            );
+            let help = format!("remove `{short_name}`, or give `{long_name}` the larger amount");
+            sink.report(short.place, message, help);
+        }
+    }
+}
+
+fn shadows(long: &MeantLimit, short: &MeantLimit) -> bool {
+    let (Some(far), Some(near)) = (reach(&long.limit.limit.rule), reach(&short.limit.limit.rule)) else {
+        return false;
+    };
+    let refuses = long.limit.limit.excess != Excess::BillOverage;
+    refuses && far.shortest_secs > near.longest_secs && far.at_once < near.at_once
+}
+
+fn reach(rule: &Rule) -> Option<Reach> {
+    let fixed = |at_once: u64, secs: u32| {
+        Some(Reach { at_once, shortest_secs: secs.into(), longest_secs: secs.into() })
+    };
+    match rule {
+        Rule::TokenBucket(bucket) => fixed(bucket.burst(), bucket.window().as_secs()),
+        Rule::FixedWindow(counted)
+        | Rule::SlidingWindow(counted)
+        | Rule::SlidingBuckets(counted)
+        | Rule::SlidingLog(counted) => fixed(counted.limit.get(), counted.window.as_secs()),
+        Rule::Calendar { limit, calendar } => {
+            let (shortest, longest) = match calendar.unit() {
+                CalendarUnit::Day => (1, 1),
+                CalendarUnit::Month | CalendarUnit::BillingMonth => (28, 31),
+            };
+            Some(Reach {
+                at_once: limit.get(),
+                shortest_secs: shortest * DAY_SECS,
+                longest_secs: longest * DAY_SECS,
+            })
+        }
+        Rule::Concurrency { .. } => None,
+    }
+}

@@ -1,0 +1,71 @@
+//! Where problems are collected: reading goes on after each of them.
+
+use std::collections::BTreeSet;
+
+use super::problem::{Place, Problem};
+use super::suggest;
+
+/// The most problems that are handed out; the last of them then says how many more there are.
+pub const PROBLEMS_MAX: usize = 100;
+
+/// Above this many problems no look-alikes are searched: nobody reads that far, and the search is not free.
+const SUGGESTED_MAX: usize = 300;
+
+/// The problems so far, in the order of the file. What an alias repeats is one problem.
+#[derive(Default)]
+pub(super) struct Sink {
+    problems: BTreeSet<Problem>,
+}
+
+impl Sink {
+    /// Notes a problem with its way out.
+    pub(super) fn report(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
+        self.problems.insert(Problem { place, message: message.into(), help: Some(help.into()) });
+    }
+
+    /// The known word that `word` was probably meant to be.
+    pub(super) fn suggest<'k>(
+        &self,
+        word: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) -> Option<&'k str> {
+        if self.problems.len() > SUGGESTED_MAX {
+            return None;
+        }
+        suggest::closest(word, known)
+    }
+
+    /// ``did you mean `x`?``, or else what `otherwise` says.
+    pub(super) fn did_you_mean<'k>(
+        &self,
+        word: &str,
+        known: impl IntoIterator<Item = &'k str>,
+        otherwise: impl FnOnce() -> String,
+    ) -> String {
+        match self.suggest(word, known) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => otherwise(),
+        }
+    }
+
+    /// Whether nothing was reported.
+    pub(super) fn is_empty(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// All problems, at most [`PROBLEMS_MAX`] of them.
+    pub(super) fn into_problems(self) -> Vec<Problem> {
+        let count = self.problems.len();
+        if count <= PROBLEMS_MAX {
+            return self.problems.into_iter().collect();
+        }
+        let mut all = self.problems.into_iter();
+        let mut kept: Vec<Problem> = all.by_ref().take(PROBLEMS_MAX - 1).collect();
+        kept.extend(all.next().map(|next| Problem {
+            place: next.place,
+            message: format!("and {} more problems from here on", count - (PROBLEMS_MAX - 1)),
+            help: None,
+        }));
+        kept
+    }
+}

@@ -1,0 +1,72 @@
+//! The bodies of `edge`, `reputation`, `blocks` and `pressure`.
+
+use super::{AmountPer, Percentage, Span, Whole, body, words};
+
+body! {
+    /// A coarse limit for each address, before any identity work.
+    struct EdgeBody {
+        /// Requests per second, or per another time as in `100/minute`.
+        required "rate" => rate: AmountPer,
+        /// How many requests may come at once. Default: the amount of `rate`.
+        "burst" => burst: Whole,
+        /// What is counted: `ip`, the only choice here.
+        "per" => per: EdgePer,
+    }
+}
+
+words! {
+    /// What the edge counts.
+    enum EdgePer { Ip = "ip" }
+    asked_for {
+        "key" => "the edge comes before identity: write ip, or put the limit into a tier",
+        "account" => "the edge comes before identity: write ip, or put the limit into a tier",
+        "client" => "the edge comes before identity: write ip, or put the limit into a tier",
+    }
+}
+
+words! {
+    /// Whom an abuse signal concerns.
+    enum AppliesToWord { Clients = "clients", All = "all" }
+}
+
+body! {
+    /// Callers that are refused often have smaller limits for a while.
+    struct ReputationBody {
+        /// Whether callers with a key have a reputation too. Default: clients.
+        "applies_to" => applies_to: AppliesToWord,
+        /// What a violation takes from the 100 points a caller starts with. Default: 5.
+        "penalty" => penalty: Whole,
+        /// How points come back. Default: 1/10m.
+        "recover" => recover: AmountPer,
+    }
+}
+
+body! {
+    /// Callers that are refused again and again are answered from a local table for a while.
+    struct BlocksBody {
+        /// Whether callers with a key are blocked too. Default: clients.
+        "applies_to" => applies_to: AppliesToWord,
+        /// How many refusals it takes. Default: 10.
+        "after" => after: Whole,
+        /// Within how long. Default: 1m.
+        "within" => within: Span,
+        /// How long the first block lasts; each further one lasts twice as long. Default: 1m.
+        "for" => first: Span,
+        /// How long a block lasts at most. Default: 1h.
+        "max" => max: Span,
+    }
+}
+
+body! {
+    /// Too many different fingerprints behind one address make the limits of the clients behind it smaller.
+    struct PressureBody {
+        /// How many are too many. Default: 20.
+        "fingerprints" => fingerprints: Whole,
+        /// Within how long. Default: 10m.
+        "window" => window: Span,
+        /// What remains of the limits. Default: 50%.
+        "squeeze_to" => squeeze_to: Percentage,
+        /// For how long. Default: 1h.
+        "for" => length: Span,
+    }
+}

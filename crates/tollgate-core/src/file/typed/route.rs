@@ -1,0 +1,17 @@
+//! The body of a route.
+
+use super::{Text, Whole, body};
+
+body! {
+    /// A kind of request: which ones it is, what they cost, what they need.
+    struct RouteBody {
+        /// `METHOD /path` or `/path`; `*` stands for one segment, a final `**` for any number of them.
+        required "match" => pattern: Text,
+        /// What one such request costs. Default: 1.
+        "cost" => cost: Whole,
+        /// The scope that a key must have.
+        "scope" => scope: Text,
+        /// Where such requests are forwarded. Default: `server.upstream`.
+        "upstream" => upstream: Text,
+    }
+}

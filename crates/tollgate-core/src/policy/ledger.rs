@@ -1,0 +1,79 @@
+//! The settings of the ledger and of alerts.
+
+use std::path::PathBuf;
+
+use super::url::HttpUrl;
+use crate::time::Nanos;
+
+/// The record of what was used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LedgerSettings {
+    /// How long records are kept.
+    pub retain: Nanos,
+    /// Where sealed records are copied.
+    pub export: Option<ExportTarget>,
+    /// When a record is on disk.
+    pub durability: Durability,
+}
+
+/// Where sealed records are copied.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ExportTarget {
+    /// A directory of this machine, by its absolute path.
+    Directory(PathBuf),
+    /// Object storage.
+    S3 {
+        /// The bucket.
+        bucket: String,
+        /// What the names of the objects start with; may be empty.
+        prefix: String,
+    },
+}
+
+impl ExportTarget {
+    /// Reads `file:///directory` or `s3://bucket/prefix`.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.contains(char::is_control) {
+            return None;
+        }
+        if let Some(path) = text.strip_prefix("file://") {
+            return path.starts_with('/').then(|| Self::Directory(path.into()));
+        }
+        let (bucket, prefix) = match text.strip_prefix("s3://")?.split_once('/') {
+            Some((bucket, prefix)) => (bucket, prefix),
+            None => (text.strip_prefix("s3://")?, ""),
+        };
+        let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'.' | b'-');
+        ((3..=63).contains(&bucket.len()) && bucket.bytes().all(inner))
+            .then(|| Self::S3 { bucket: bucket.to_owned(), prefix: prefix.trim_matches('/').to_owned() })
+    }
+}
+
+/// When a record is on disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Durability {
+    /// Within milliseconds of the answer. It survives a crash of the process at once, one of the machine then.
+    Interval,
+    /// Before the answer.
+    Strict,
+}
+
+impl LedgerSettings {
+    /// A year and a month: last year's invoice can still be argued about.
+    pub const RETAIN_DEFAULT: Nanos = Nanos::from_secs(400 * 86_400);
+    /// A hundred years.
+    pub const RETAIN_SECS_MAX: u32 = 36_500 * 86_400;
+}
+
+impl Default for LedgerSettings {
+    fn default() -> Self {
+        Self { retain: Self::RETAIN_DEFAULT, export: None, durability: Durability::Interval }
+    }
+}
+
+/// Where alerts are sent.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Alerts {
+    /// The URL that receives them.
+    pub webhook: Option<HttpUrl>,
+}
