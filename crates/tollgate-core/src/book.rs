@@ -43,15 +43,20 @@ impl LimitBook {
     /// share a number, for they read a meter alike.
     #[expect(clippy::expect_used, reason = "four thousand million different limits do not fit any memory")]
     pub fn enter(&mut self, limit: &Limit) -> LimitId {
-        let ids = self.by_name.entry(limit.name.clone()).or_default();
-        let known = ids.iter().find(|id| self.entries[id.0 as usize].rule == limit.rule);
-        if let Some(id) = known {
-            return *id;
+        if let Some(id) = self.find(limit) {
+            return id;
         }
+        let ids = self.by_name.entry(limit.name.clone()).or_default();
         let id = LimitId(u32::try_from(self.entries.len()).expect("fewer than 2^32 limits"));
         ids.push(id);
         self.entries.push(Arc::new(Entry { name: limit.name.clone(), rule: limit.rule.clone() }));
         id
+    }
+
+    /// The number of `limit`, if it has one.
+    pub fn find(&self, limit: &Limit) -> Option<LimitId> {
+        let ids = self.by_name.get(&limit.name)?;
+        ids.iter().copied().find(|id| self.rule(*id) == Some(&limit.rule))
     }
 
     /// The rule under this number.

@@ -145,6 +145,7 @@ pub struct PeriodMemo(AtomicU64);
 
 impl PeriodMemo {
     /// The period of `calendar` that `now` lies in. A memo serves one calendar.
+    #[inline]
     pub fn period(&self, calendar: &Calendar, now: Timestamp) -> Period {
         // Start and end in one word: a reader never sees halves of two periods.
         let packed = self.0.load(Ordering::Relaxed);

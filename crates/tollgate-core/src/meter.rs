@@ -125,7 +125,7 @@ impl SmallMeter {
 impl State for SmallMeter {
     type Step = Self;
 
-    #[inline]
+    #[inline(always)]
     fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment<'_>) -> (Self, Verdict) {
         let (now, count) = (moment.now, self.count());
         let (limit, window) = match rule {

@@ -54,24 +54,46 @@ pub type Readings = ArrayVec<Reading, CHARGES_MAX>;
 #[inline]
 pub fn settle<S: State>(plan: &ChargePlan<'_>, meters: &mut [S], readings: &mut Readings) -> Outcome {
     debug_assert_eq!(plan.charges().len(), meters.len(), "a meter for each charge");
-    let mut steps = ArrayVec::<S::Step, CHARGES_MAX>::new();
-    let mut tally = Tally::default();
     readings.clear();
-    for (charge, meter) in plan.charges().iter().zip(&*meters) {
-        let (step, verdict) =
-            meter.settle(&charge.limit.rule, ask_of(charge, plan.mode), &plan.moment(charge));
-        let reading = Reading::new(charge, &verdict);
-        if verdict.answer != Answer::Fits {
-            tally.refuse(readings.len(), verdict.answer);
-        } else if reading.remaining == 0 {
-            tally.overage = tally.overage.saturating_add(above(plan, charge, meter));
-        }
-        steps.push(step);
-        readings.push(reading);
+    // Nearly every plan has one or two charges; with their number known, the steps never leave the registers.
+    if let (Ok(charges), Ok(meters)) = (plan.charges().try_into(), <&mut [S; 2]>::try_from(&mut *meters)) {
+        return settle_exactly(plan, charges, meters, readings);
     }
+    if let (Ok(charges), Ok(meters)) = (plan.charges().try_into(), <&mut [S; 1]>::try_from(&mut *meters)) {
+        return settle_exactly(plan, charges, meters, readings);
+    }
+    let mut tally = Tally::default();
+    let asked = plan.charges().iter().zip(&*meters);
+    let steps: ArrayVec<S::Step, CHARGES_MAX> =
+        asked.map(|(charge, meter)| tally.ask(plan, charge, meter, readings)).collect();
+    finish(plan, tally, meters, &steps, readings)
+}
+
+#[inline]
+fn settle_exactly<S: State, const N: usize>(
+    plan: &ChargePlan<'_>,
+    charges: &[Charge<'_>; N],
+    meters: &mut [S; N],
+    readings: &mut Readings,
+) -> Outcome {
+    let mut tally = Tally::default();
+    let steps =
+        std::array::from_fn::<_, N, _>(|index| tally.ask(plan, &charges[index], &meters[index], readings));
+    finish(plan, tally, meters, &steps, readings)
+}
+
+/// Does the steps if every charge fits.
+#[inline]
+fn finish<S: State>(
+    plan: &ChargePlan<'_>,
+    tally: Tally,
+    meters: &mut [S],
+    steps: &[S::Step],
+    readings: &mut Readings,
+) -> Outcome {
     let outcome = tally.outcome();
     if outcome.changes_meters(plan.mode) {
-        for (meter, step) in meters.iter_mut().zip(&steps) {
+        for (meter, step) in meters.iter_mut().zip(steps) {
             meter.apply(*step);
         }
     } else {
@@ -90,6 +112,27 @@ struct Tally {
 }
 
 impl Tally {
+    /// Asks one meter and notes what it says. Always inlined: as a call it would pass its answers through memory.
+    #[inline(always)]
+    fn ask<S: State>(
+        &mut self,
+        plan: &ChargePlan<'_>,
+        charge: &Charge<'_>,
+        meter: &S,
+        readings: &mut Readings,
+    ) -> S::Step {
+        let (step, verdict) =
+            meter.settle(&charge.limit.rule, ask_of(charge, plan.mode), &plan.moment(charge));
+        let reading = Reading::new(charge, &verdict);
+        if verdict.answer != Answer::Fits {
+            self.refuse(readings.len(), verdict.answer);
+        } else if reading.remaining == 0 {
+            self.overage = self.overage.saturating_add(above(plan, charge, meter));
+        }
+        readings.push(reading);
+        step
+    }
+
     /// Notes that the charge at `index` does not fit.
     ///
     /// What can never fit outranks what has to wait. The first refusal names the reason, but the wait is the longest of all:

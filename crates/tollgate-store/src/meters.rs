@@ -3,6 +3,7 @@
 mod array;
 mod cell;
 mod home;
+mod shared_book;
 mod sync;
 mod table;
 

@@ -112,6 +112,25 @@ fn homes_keep_their_meters_while_their_arrays_are_replaced() {
 }
 
 #[test]
+fn edits_sweeps_and_requests_go_on_beside_each_other() {
+    let (table, admitted) = (MeterTable::new(), AtomicU64::new(0));
+    in_threads(|thread| {
+        for turn in 0..300 {
+            // Each thread has edited the rate limit once more, so homes are carried over while others sweep.
+            let limits = [rate(1_000_000 + thread * 1_000 + turn), quota(1_000_000)];
+            if let Outcome::Admitted { .. } = ask(&table, spread(turn % 10), &limits, Mode::Charge, 0) {
+                admitted.fetch_add(1, Ordering::Relaxed);
+            }
+            if turn % 20 == 0 {
+                table.sweep(NOW);
+            }
+        }
+    });
+    let counted: u64 = (0..10).map(|home| used(&table, spread(home), &quota(1_000_000))).sum();
+    assert_eq!((counted, admitted.into_inner()), (THREADS * 300, THREADS * 300));
+}
+
+#[test]
 fn slots_taken_and_released_by_many_threads_never_exceed_the_limit() {
     let (table, in_flight, most) = (MeterTable::new(), AtomicU64::new(0), AtomicU64::new(0));
     let five = Rule::Concurrency { limit: Amount::new(5).unwrap(), lease: LEASE_DEFAULT };

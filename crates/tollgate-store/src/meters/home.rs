@@ -3,16 +3,16 @@
 //! Most callers have a rate and a quota, which together fill the cell to the last byte: a decision for them touches one cache
 //! line and allocates nothing.
 
-use std::sync::RwLock;
-
 use arrayvec::ArrayVec;
-use tollgate_core::book::{LimitBook, LimitId};
+use tollgate_core::book::LimitId;
 use tollgate_core::meter::{Meter, Moment, Readied, SmallMeter, State};
 use tollgate_core::plan::{CHARGES_MAX, Charge, ChargePlan, Mode};
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Ask, Rule, Verdict};
 use tollgate_core::settle::{Outcome, Readings, settle};
 use tollgate_core::time::Timestamp;
+
+use super::shared_book::SharedBook;
 
 /// How many meters fit a cell.
 const SMALL_MAX: usize = 2;
@@ -92,7 +92,7 @@ impl Home {
     pub(crate) fn settle(
         &mut self,
         plan: &ChargePlan<'_>,
-        book: &RwLock<LimitBook>,
+        book: &SharedBook,
         readings: &mut Readings,
     ) -> Outcome {
         match self.settle_in_cell(plan, readings) {
@@ -115,16 +115,16 @@ impl Home {
     fn settle_in_list(
         &mut self,
         plan: &ChargePlan<'_>,
-        book: &RwLock<LimitBook>,
+        book: &SharedBook,
         readings: &mut Readings,
     ) -> Outcome {
-        let book = book.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        self.with_list(|list| settle_list(list, plan, &book, readings))
+        self.with_list(|list| settle_list(list, plan, book, readings))
     }
 
     /// Forgets the meters that say nothing any more, and says whether any are left.
-    pub(crate) fn forget_idle(&mut self, book: &LimitBook, now: Timestamp) -> Left {
+    pub(crate) fn forget_idle(&mut self, book: &SharedBook, now: Timestamp) -> Left {
         self.with_list(|list| {
+            let book = book.read();
             list.retain(|entry| {
                 let moment = Moment { now, period: None, slot: SlotId(0) };
                 book.rule(entry.limit)
@@ -202,7 +202,7 @@ pub(crate) fn settle_fresh(plan: &ChargePlan<'_>, readings: &mut Readings) -> Ou
 fn settle_list(
     list: &mut Vec<Entry>,
     plan: &ChargePlan<'_>,
-    book: &LimitBook,
+    book: &SharedBook,
     readings: &mut Readings,
 ) -> Outcome {
     let mut places = ArrayVec::<Option<usize>, CHARGES_MAX>::new();
@@ -210,12 +210,19 @@ fn settle_list(
     let mut readied = Readied::AsItWas;
     for charge in plan.charges() {
         let rule = &charge.limit.rule;
-        let place = list.iter().position(|entry| entry.is_of(charge, book));
+        let place = place_of(list, charge, book);
         let mut meter = place.map_or_else(|| Meter::fresh(rule), |place| list[place].meter.clone());
-        if let Some(written) = place.and_then(|place| book.rule(list[place].limit))
-            && meter.bring_up(written, rule, &plan.moment(charge)) == Readied::Changed
-        {
-            readied = Readied::Changed;
+        if let Some(place) = place {
+            let ready = match list[place].limit {
+                same if same == charge.id => meter.bring_up(rule, rule, &plan.moment(charge)),
+                other => match book.read().rule(other) {
+                    Some(written) => meter.bring_up(written, rule, &plan.moment(charge)),
+                    None => Readied::AsItWas,
+                },
+            };
+            if ready == Readied::Changed {
+                readied = Readied::Changed;
+            }
         }
         places.push(place);
         meters.push(meter);
@@ -234,21 +241,26 @@ fn settle_list(
     outcome
 }
 
+/// Where the meter of a charge is. The book is asked only if none was written under the very limit: its lock is shared by all.
+fn place_of(list: &[Entry], charge: &Charge<'_>, book: &SharedBook) -> Option<usize> {
+    let mine = |entry: &&Entry| entry.sharer == charge.sharer.get();
+    let exact = list.iter().position(|entry| mine(&entry) && entry.limit == charge.id);
+    if exact.is_some() || !list.iter().any(|entry| mine(&entry)) {
+        return exact;
+    }
+    let book = book.read();
+    list.iter().position(|entry| mine(&entry) && book.same_meter(entry.limit, charge.id))
+}
+
 /// Whether the meters of a settled plan are written back: they were charged, or had to be changed before they could be asked.
 fn is_kept(outcome: Outcome, mode: Mode, readied: Readied) -> bool {
     outcome.changes_meters(mode) || (readied == Readied::Changed && mode != Mode::Peek)
 }
 
-impl Entry {
-    fn is_of(&self, charge: &Charge<'_>, book: &LimitBook) -> bool {
-        self.sharer == charge.sharer.get() && book.same_meter(self.limit, charge.id)
-    }
-}
-
 impl State for Small {
     type Step = SmallMeter;
 
-    #[inline]
+    #[inline(always)]
     fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment<'_>) -> (SmallMeter, Verdict) {
         self.meter().settle(rule, ask, moment)
     }

@@ -5,10 +5,10 @@
 //! looking at them.
 
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_epoch::{Guard, pin};
-use tollgate_core::book::{LimitBook, LimitId};
+use tollgate_core::book::LimitId;
 use tollgate_core::limit::Limit;
 use tollgate_core::plan::{ChargePlan, HomeId, Mode};
 use tollgate_core::settle::{Outcome, Readings};
@@ -17,6 +17,7 @@ use tollgate_core::time::Timestamp;
 use super::array::{Array, Found, find};
 use super::cell::{Cell, IfEmpty};
 use super::home::{Home, Left, settle_fresh};
+use super::shared_book::SharedBook;
 
 /// How many bits of a home's hash choose its partition. 64 partitions: few enough that a million homes lie on huge pages, many
 /// enough that replacing one at ten million takes milliseconds.
@@ -39,7 +40,7 @@ struct Upkeep {
 pub struct MeterTable {
     places: Box<[Place]>,
     upkeep: Box<[Upkeep]>,
-    book: RwLock<LimitBook>,
+    book: SharedBook,
 }
 
 /// What a sweep did.
@@ -75,12 +76,12 @@ impl MeterTable {
             .into_iter()
             .map(|array| Upkeep { array: Mutex::new(array), homes: AtomicUsize::new(0) })
             .collect();
-        Self { places, upkeep, book: RwLock::default() }
+        Self { places, upkeep, book: SharedBook::default() }
     }
 
     /// The number under which meters of `limit` are kept. Plans name limits by it.
     pub fn enter(&self, limit: &Limit) -> LimitId {
-        self.book.write().unwrap_or_else(PoisonError::into_inner).enter(limit)
+        self.book.enter(limit)
     }
 
     /// Settles a plan: charges every meter it names, or none. What they say then goes into `readings`.
@@ -116,8 +117,7 @@ impl MeterTable {
             let array = self.lock(partition);
             let length_log2 = fitting(upkeep.homes.load(Ordering::Relaxed));
             let before = upkeep.homes.load(Ordering::Relaxed);
-            let book = self.book.read().unwrap_or_else(PoisonError::into_inner);
-            let kept = self.replace(partition, array, length_log2, |home| home.forget_idle(&book, now));
+            let kept = self.replace(partition, array, length_log2, |home| home.forget_idle(&self.book, now));
             swept.kept += kept;
             swept.forgotten += before.saturating_sub(kept);
         }
@@ -221,10 +221,12 @@ impl Place {
     }
 }
 
-/// The highest bits choose the partition; the lowest ones the cell within it.
+/// The highest bits of the lower half choose the partition, the lowest ones the cell within it. The lower half is known first, so
+/// the cell is on its way from memory while the hash of the other is finished.
 #[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the lower half")]
 fn partition_of(home: HomeId) -> usize {
-    (home.0 >> (128 - PARTITION_BITS)) as usize
+    (home.0 as u64 >> (u64::BITS - PARTITION_BITS)) as usize
 }
 
 /// The length of the smallest array that takes so many homes.
