@@ -11,6 +11,7 @@ use arrayvec::ArrayString;
 
 use crate::limit::{Axis, Excess, Limit, LimitName, RefusalStatus};
 use crate::plan::ChargePlan;
+use crate::policy::responses::{HeaderFamily, Responses};
 use crate::settle::{Outcome, Reading};
 use crate::time::Timestamp;
 
@@ -20,53 +21,21 @@ const VALUE_MAX: usize = 2_048;
 /// A header value while it is being written.
 type Value = ArrayString<VALUE_MAX>;
 
-/// A family of headers.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Family {
-    /// `RateLimit-Policy` and `RateLimit`, as the IETF draft 11 has them: every limit by name.
-    Ietf,
-    /// `RateLimit-Limit`, `-Remaining` and `-Reset`, in seconds from now.
-    RateLimit,
-    /// `X-RateLimit-Limit`, `-Remaining` and `-Reset`, in Unix seconds.
-    XRateLimit,
-    /// `X-Quota-Limit`, `-Used`, `-Remaining`, `-Reset` and `-Overage`.
-    XQuota,
-}
-
-/// How `X-Quota-Reset` tells the time.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum QuotaReset {
-    /// Seconds since the epoch.
-    #[default]
-    UnixSeconds,
-    /// As in `Date`.
-    HttpDate,
-}
-
-/// Which headers an answer carries.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct HeaderFormat {
-    /// The families, in order.
-    pub families: Vec<Family>,
-    /// How `X-Quota-Reset` tells the time.
-    pub quota_reset: QuotaReset,
-}
-
 /// Writes the headers of a settled plan: the meters', and `Retry-After` where the refusal is one that can be waited out.
 pub fn write(
     plan: &ChargePlan<'_>,
     outcome: Outcome,
     readings: &[Reading],
-    format: &HeaderFormat,
+    responses: &Responses,
     mut sink: impl FnMut(&'static str, &str),
 ) {
     let shown = Shown { plan, outcome, readings };
-    for family in &format.families {
+    for family in &responses.headers {
         match family {
-            Family::Ietf => structured::write(&shown, &mut sink),
-            Family::RateLimit => fields::rate(&shown, &mut sink),
-            Family::XRateLimit => fields::x_rate(&shown, &mut sink),
-            Family::XQuota => fields::quota(&shown, format.quota_reset, &mut sink),
+            HeaderFamily::Ietf => structured::write(&shown, &mut sink),
+            HeaderFamily::RateLimit => fields::rate(&shown, &mut sink),
+            HeaderFamily::XRateLimit => fields::x_rate(&shown, &mut sink),
+            HeaderFamily::XQuota => fields::quota(&shown, responses.quota_reset, &mut sink),
         }
     }
     if let Some(seconds) = shown.retry_after() {

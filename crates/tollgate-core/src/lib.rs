@@ -14,4 +14,5 @@ pub mod plan;
 pub mod policy;
 pub mod rule;
 pub mod settle;
+pub mod tariff;
 pub mod time;

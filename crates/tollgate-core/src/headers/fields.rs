@@ -1,7 +1,8 @@
 //! The families with one field for each number: `RateLimit-*`, `X-RateLimit-*`, `X-Quota-*`.
 
-use super::{QuotaReset, Shown, put};
+use super::{Shown, put};
 use crate::limit::{Axis, LimitName};
+use crate::policy::responses::QuotaReset;
 use crate::rule::Rule;
 use crate::time::{Nanos, Timestamp};
 

@@ -1,0 +1,111 @@
+//! A tariff: a tier as one account has it, ready to turn requests into plans.
+//!
+//! Everything that does not change from request to request is settled here once: the limits in the order they are asked, their
+//! numbers in the book, the calendars in the account's own zone and billing day. A request only fills in who, what and when.
+
+use std::num::NonZeroU32;
+
+use jiff::tz::TimeZone;
+
+use crate::book::LimitId;
+use crate::calendar::{BillingDay, PeriodMemo};
+use crate::limit::{Limit, Per};
+use crate::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
+use crate::policy::{RouteIndex, Tier};
+use crate::rule::concurrency::SlotId;
+use crate::rule::{Amount, Rule};
+use crate::time::Timestamp;
+
+/// What an account's calendar windows go by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AccountCalendar {
+    /// The zone in which its days and months begin.
+    pub zone: TimeZone,
+    /// The day on which its billing months begin.
+    pub billing_day: BillingDay,
+}
+
+impl Default for AccountCalendar {
+    fn default() -> Self {
+        Self { zone: TimeZone::UTC, billing_day: BillingDay::FIRST }
+    }
+}
+
+/// One request, as far as limits care.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Where the caller's meters live.
+    pub home: HomeId,
+    /// The number of the caller's key among those of its account; a caller without a key is alone in its home.
+    pub key: Option<NonZeroU32>,
+    /// The route, if one matched.
+    pub route: Option<RouteIndex>,
+    /// What it costs.
+    pub cost: Amount,
+    /// When.
+    pub now: Timestamp,
+    /// Whether to charge.
+    pub mode: Mode,
+    /// The id under which concurrency slots are taken.
+    pub slot: SlotId,
+}
+
+/// A limit of a tariff.
+#[derive(Debug)]
+struct Line {
+    limit: Limit,
+    id: LimitId,
+    /// The routes it counts; empty: every request.
+    routes: Vec<RouteIndex>,
+    period: PeriodMemo,
+}
+
+/// A tier as one account has it.
+#[derive(Debug)]
+pub struct Tariff {
+    lines: Vec<Line>,
+}
+
+impl Tariff {
+    /// The tariff of an account with this tier. `enter` gives limits their numbers in the book.
+    pub fn new(tier: &Tier, calendar: &AccountCalendar, mut enter: impl FnMut(&Limit) -> LimitId) -> Self {
+        let lines = tier.limits.iter().map(|entry| {
+            let mut limit = entry.limit.clone();
+            if let Rule::Calendar { calendar: ours, .. } = &mut limit.rule {
+                *ours = ours.for_account(calendar.zone.clone(), calendar.billing_day);
+            }
+            Line { id: enter(&limit), limit, routes: entry.routes.clone(), period: PeriodMemo::default() }
+        });
+        Self { lines: lines.collect() }
+    }
+
+    /// What a request owes.
+    #[inline]
+    pub fn plan(&self, request: &Request) -> ChargePlan<'_> {
+        let mut plan = ChargePlan::new(request.home, request.now, request.mode, request.slot);
+        for line in self.lines.iter().filter(|line| line.counts(request.route)) {
+            plan.add(line.charge(request));
+        }
+        plan
+    }
+}
+
+impl Line {
+    #[inline]
+    fn counts(&self, route: Option<RouteIndex>) -> bool {
+        self.routes.is_empty() || route.is_some_and(|route| self.routes.contains(&route))
+    }
+
+    #[inline]
+    fn charge(&self, request: &Request) -> Charge<'_> {
+        let sharer = match (self.limit.per, request.key) {
+            (Per::Key | Per::Client, Some(key)) => Sharer::key(key),
+            (Per::Key | Per::Client, None) | (Per::Account, _) => Sharer::ALL,
+        };
+        let period = match &self.limit.rule {
+            Rule::Calendar { calendar, .. } => Some(self.period.period(calendar, request.now)),
+            _ => None,
+        };
+        Charge { limit: &self.limit, id: self.id, sharer, cost: request.cost, period }
+    }
+}
