@@ -8,7 +8,7 @@ use crate::output::Format;
 
 /// An exact gatekeeper for APIs sold in plans: rate, quota and concurrency in one decision, recorded for the bill.
 #[derive(Parser, Debug)]
-#[command(name = "tollgate", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(name = "tollgate", version, disable_help_subcommand = true)]
 #[command(after_help = "\
 Example:
   tollgate config check tollgate.yaml

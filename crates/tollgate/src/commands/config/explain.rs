@@ -64,7 +64,7 @@ fn axis(axis: Axis) -> &'static str {
 fn bound(limit: &Limit) -> String {
     match limit.excess {
         Excess::Refuse(_) => limit.rule.bound().to_string(),
-        Excess::BillOverage => format!("{}; more is served and billed", limit.rule.bound()),
+        Excess::BillOverage => format!("{}; more is billed", limit.rule.bound()),
     }
 }
 

@@ -35,12 +35,12 @@ fn page(tier: &Tier, routes: &Routes) -> String {
 fn row(entry: &TierLimit, routes: &Routes) -> [String; COLUMNS.len()] {
     let limit = &entry.limit;
     let counts = match super::route_names(entry, routes).as_slice() {
-        [] => "all requests".to_owned(),
+        [] => "all".to_owned(),
         names => names.join(", "),
     };
     let when_spent = match limit.excess {
-        Excess::Refuse(status) => format!("refused, {}", status.code()),
-        Excess::BillOverage => "served and billed".to_owned(),
+        Excess::Refuse(status) => format!("refused ({})", status.code()),
+        Excess::BillOverage => "billed".to_owned(),
     };
     [
         limit.name.to_string(),
