@@ -14,7 +14,7 @@ mod text;
 mod typed;
 mod yaml;
 
-pub use problem::{Place, Problem, render};
+pub use problem::{Excerpt, Place, Problem, render};
 pub use schema::schema;
 pub use sink::PROBLEMS_MAX;
 

@@ -9,12 +9,14 @@ use std::num::NonZeroU64;
 use crate::calendar::Calendar;
 use crate::time::{Nanos, Window};
 
+pub mod bound;
 pub mod concurrency;
 pub mod sliding_window;
 pub mod timeline;
 pub mod token_bucket;
 pub mod window_count;
 
+pub use bound::Bound;
 pub use token_bucket::TokenBucket;
 
 /// A number of units, as a limit has it or a request costs it: at least 1, at most [`Amount::MAX`].

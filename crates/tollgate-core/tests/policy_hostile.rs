@@ -27,7 +27,7 @@ fn check(bytes: &[u8], line: usize, column: usize, message: &str) {
 fn a_file_that_is_too_large_is_not_looked_at() {
     let large = vec![b'x'; 100 << 20];
     let problem = only(&large);
-    assert!(problem.message.contains("104857600 bytes"), "{problem:?}");
+    assert!(problem.message.contains("larger than 1048576 bytes"), "{problem:?}");
     check(&vec![b'#'; FILE_BYTES_MAX], 1, 1, "empty");
 }
 
@@ -65,7 +65,7 @@ fn tabs_may_not_indent() {
     check(b"tiers:\n  t:\n  \trate: 1\n", 3, 3, "a tab may not indent");
     check(b"\ttiers: {t: {rate: 1}}", 1, 1, "a tab may not indent");
     assert!(read(b"tiers: {t: {rate: \t1}}\t# tabs after values are fine\n").is_ok());
-    check(b"tiers: {t: {rate:\t1}}", 1, 19, "not by a tab");
+    check(b"tiers: {t: {rate:\t1}}", 1, 18, "not by a tab");
 }
 
 #[test]
@@ -95,6 +95,23 @@ fn bombs_are_defused() {
 
     let long = format!("tiers: {{t: {{rate: {}}}}}", "9".repeat(1_000_000));
     assert!(only(long.as_bytes()).message.contains("4096 bytes"));
+}
+
+#[test]
+fn nothing_from_the_file_drives_the_terminal() {
+    for text in [
+        r#"tiers: {t: {"rate:\e[31m": 1}}"#,
+        r#"tiers: {t: {rate: "1 per \e[31m"}}"#,
+        r#"tiers: {t: {limits: {x: {algorithm: fixed_window, limit: 1/s, routes: ["\e[31m"]}}}}"#,
+        r#"{tiers: {t: {rate: 1}}, server: {gateway: "localhost:\e[31m"}}"#,
+    ] {
+        for problem in read(text.as_bytes()).unwrap_err() {
+            let words = format!("{}{}", problem.message, problem.help.unwrap_or_default());
+            assert!(!words.contains(char::is_control), "{words:?}");
+        }
+    }
+    let long = format!("tiers: {{t: {{rate: '1 per {}'}}}}", "x".repeat(4_000));
+    assert!(only(long.as_bytes()).help.unwrap().len() < 500);
 }
 
 #[test]

@@ -27,6 +27,17 @@ pub struct Problem {
     pub message: String,
     /// What to write instead.
     pub help: Option<String>,
+    /// Whether the line may be shown as it is.
+    pub excerpt: Excerpt,
+}
+
+/// Whether what stands at a problem's place may be repeated.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Excerpt {
+    /// It may.
+    Shown,
+    /// It is, or holds, a secret: terminals, logs and pasted reports are no place for it.
+    Masked,
 }
 
 /// The most characters of a source line that are shown: a file may be one line of a mebibyte.
@@ -45,7 +56,7 @@ pub fn render(problems: &[Problem], path: &str, text: &str) -> String {
         let _ = writeln!(out, "{path}:{line}:{column}: error: {}", problem.message);
         if let Some(source) = lines.get(line.saturating_sub(1)) {
             let gutter = line.to_string();
-            let (source, caret) = underlined(source, problem.place);
+            let (source, caret) = underlined(&masked(source, line, problems), problem.place);
             let _ = writeln!(out, "  {gutter} | {source}");
             let _ = writeln!(out, "  {} | {caret}", " ".repeat(gutter.len()));
         }
@@ -55,6 +66,19 @@ pub fn render(problems: &[Problem], path: &str, text: &str) -> String {
         out.push('\n');
     }
     out
+}
+
+/// The line with stars over everything that some problem found to be a secret.
+fn masked(source: &str, line: usize, problems: &[Problem]) -> String {
+    let secrets: Vec<Place> = problems
+        .iter()
+        .filter(|problem| problem.excerpt == Excerpt::Masked && problem.place.line == line)
+        .map(|problem| problem.place)
+        .collect();
+    let hidden = |column: usize| {
+        secrets.iter().any(|place| (place.column..place.column + place.length).contains(&column))
+    };
+    source.chars().zip(1..).map(|(c, column)| if hidden(column) { '*' } else { c }).collect()
 }
 
 /// The part of the line around the place, and the carets that stand under it.
@@ -99,11 +123,25 @@ mod tests {
     fn the_caret_of_a_very_long_line_stays_in_sight() {
         let text = format!("{}x{}", " ".repeat(5_000), "y".repeat(5_000));
         let place = Place { line: 1, column: 5_001, length: 1 };
-        let problem = Problem { place, message: "no".to_owned(), help: None };
+        let problem = Problem { place, message: "no".to_owned(), help: None, excerpt: Excerpt::Shown };
         let page = render(&[problem], "f.yaml", &text);
         let mut rows = page.lines().skip(1);
         let (source, caret) = (rows.next().unwrap(), rows.next().unwrap());
         assert!(source.len() < 200);
         assert_eq!(source.find('x'), caret.find('^'));
+    }
+
+    #[test]
+    fn secrets_are_not_shown_by_any_problem_of_their_line() {
+        let at = |column, length, excerpt| Problem {
+            place: Place { line: 1, column, length },
+            message: "no".to_owned(),
+            help: None,
+            excerpt,
+        };
+        let problems = [at(1, 1, Excerpt::Shown), at(4, 6, Excerpt::Masked)];
+        let page = render(&problems, "f.yaml", "a: secret # b\n");
+        assert!(!page.contains("secret"), "{page}");
+        assert_eq!(page.matches("a: ****** # b").count(), 2, "{page}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::problem::{Place, Problem};
+use super::problem::{Excerpt, Place, Problem};
 use super::suggest;
 
 /// The most problems that are handed out; the last of them then says how many more there are.
@@ -10,6 +10,14 @@ pub const PROBLEMS_MAX: usize = 100;
 
 /// Above this many problems no look-alikes are searched: nobody reads that far, and the search is not free.
 const SUGGESTED_MAX: usize = 300;
+
+/// The most characters of a message or a help. Our own words are shorter; what they quote from the file may not be.
+const PRINTED_MAX: usize = 400;
+
+/// The text without anything a terminal would obey, and not too long.
+fn printable(text: &str) -> String {
+    text.chars().take(PRINTED_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
 
 /// The problems so far, in the order of the file. What an alias repeats is one problem.
 #[derive(Default)]
@@ -20,7 +28,22 @@ pub(super) struct Sink {
 impl Sink {
     /// Notes a problem with its way out.
     pub(super) fn report(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
-        self.problems.insert(Problem { place, message: message.into(), help: Some(help.into()) });
+        self.insert(place, &message.into(), &help.into(), Excerpt::Shown);
+    }
+
+    /// Notes a problem with something that may be a secret: nobody repeats what stands there.
+    pub(super) fn report_secret(
+        &mut self,
+        place: Place,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.insert(place, &message.into(), &help.into(), Excerpt::Masked);
+    }
+
+    fn insert(&mut self, place: Place, message: &str, help: &str, excerpt: Excerpt) {
+        let (message, help) = (printable(message), printable(help));
+        self.problems.insert(Problem { place, message, help: Some(help), excerpt });
     }
 
     /// The known word that `word` was probably meant to be.
@@ -65,6 +88,7 @@ impl Sink {
             place: next.place,
             message: format!("and {} more problems from here on", count - (PROBLEMS_MAX - 1)),
             help: None,
+            excerpt: next.excerpt,
         }));
         kept
     }

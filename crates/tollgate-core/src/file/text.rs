@@ -7,12 +7,10 @@ use super::sink::Sink;
 /// The text without its byte order mark, if it is one at all.
 pub(super) fn read<'b>(bytes: &'b [u8], sink: &mut Sink) -> Option<&'b str> {
     if bytes.len() > FILE_BYTES_MAX {
+        // Whoever reads a file stops one byte after the maximum, so how large it is may not be known.
         sink.report(
             Place::START,
-            format!(
-                "the file has {} bytes, and a policy file may have at most {FILE_BYTES_MAX}",
-                bytes.len()
-            ),
+            format!("the file is larger than {FILE_BYTES_MAX} bytes, the most that a policy file may have"),
             "is this the right file? A policy of a thousand routes takes about 100,000 bytes",
         );
         return None;

@@ -38,7 +38,7 @@ pub(super) use route::RouteBody;
 pub(super) use server::ServerBody;
 pub(super) use span::{AmountPer, Span};
 pub(super) use status::Status;
-pub(super) use text::Text;
+pub(super) use text::{Text, Verbatim};
 pub(super) use tier::{Quota, QuotaPool, QuotaWindow, RefundWord, TierBody};
 pub(super) use word::{Word, words};
 
@@ -144,12 +144,14 @@ pub(super) fn mapping<'n>(node: &'n Node, what: &str, sink: &mut Sink) -> Option
     if let Value::Map(entries) = &node.value {
         return Some(entries);
     }
-    let (message, help) = match node.value {
-        Value::Empty => (format!("{what} is empty"), "indent its keys below it, or remove it"),
-        _ => (
-            format!("{what} must be a mapping of keys to values, not {}", node.describe()),
-            "write `key: value` lines, indented below it",
-        ),
+    let message = match node.value {
+        Value::Empty => format!("{what} is empty"),
+        _ => format!("{what} must be a mapping of keys to values, not {}", node.describe()),
+    };
+    let help = match node.value {
+        Value::Empty => "indent its keys below it, or remove it",
+        Value::List(_) => "write `name: value` lines instead of a list, indented below it",
+        _ => "write `key: value` lines, indented below it",
     };
     sink.report(node.place, message, help);
     None

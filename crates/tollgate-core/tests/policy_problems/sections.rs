@@ -1,5 +1,7 @@
 //! Problems outside the tiers: routes, identity, addresses, abuse, answers.
 
+use tollgate_core::file::render;
+
 use super::{check_section, problems};
 
 #[test]
@@ -92,14 +94,14 @@ fn secrets_are_refused_and_never_repeated() {
 fn addresses_and_urls_are_ones() {
     check_section("server: {gateway: 'localhost:80'}", "'localhost:80'", "no address", "127.0.0.1:80");
     check_section("server: {gateway: ':80'}", "':80'", "no address", "0.0.0.0:80");
-    check_section("server: {gateway: 8080}", "8080", "must be text", "quotes");
+    check_section("server: {gateway: 8080}", "8080", "no address", "127.0.0.1:8080");
     check_section("server: {decision: '127.0.0.1:9090'}", "'127.0.0.1:9090'", "share", "of their own");
     check_section("server: {upstream: 127.0.0.1}", "127.0.0.1", "no URL", "http://");
     check_section("server: {trusted_proxies: [10.1.2.3/8]}", "10.1.2.3/8", "bits", "10.0.0.0/8");
     check_section("server: {trusted_proxies: [10.0.0.0/40]}", "10.0.0.0/40", "prefix", "32");
     check_section("server: {tls: {cert: a.pem}}", "{cert: a.pem}", "no `key`", "key:");
-    check_section("store: embeded", "embeded", "no URL", "`embedded`");
-    check_section("store: mysql://h", "mysql://h", "no URL", "redis://");
+    check_section("store: embeded", "embeded", "neither embedded nor a URL", "`embedded`");
+    check_section("store: mysql://h", "mysql://h", "nor a URL", "redis://");
     check_section("store: redis://", "redis://", "host", "redis://127.0.0.1:6379");
     check_section("ledger: {export: /tmp}", "/tmp", "no place", "file:///");
     check_section("ledger: {retain: 40000d}", "40000d", "too long", "36500d");
@@ -125,4 +127,23 @@ fn abuse_settings_make_sense() {
         problems("tiers: {a: {rate: 1}}\nblocks: {for: 2h}\nreputation: {}\npressure: {}\nedge: {rate: 1}"),
         []
     );
+}
+
+#[test]
+fn what_may_be_a_secret_is_repeated_nowhere() {
+    for section in [
+        "identity: {challenge: {verify_url: https://x.example, secret: hunter2}}",
+        "identity: {challenge: {verify_url: https://x.example, secret: 0x48f2}}",
+        "server: {upstream: 'http://me:hunter2@h'}",
+        "server: {upstream: 'ftp://me:hunter2@h'}",
+        "store: redis://:hunter2@h",
+        "store: mysql://:hunter2@h",
+        "ledger: {export: 's3:/key:hunter2@bucket'}",
+        "alerts: {webhook: 'https://me:hunter2@h', wbhook: 1}",
+    ] {
+        let text = format!("tiers: {{free: {{rate: 1}}}}\n{section}\n");
+        let page = render(&problems(&text), "policy.yaml", &text);
+        assert!(page.contains("policy.yaml:2:"), "{page}");
+        assert!(!page.contains("hunter2") && !page.contains("0x48f2"), "{page}");
+    }
 }

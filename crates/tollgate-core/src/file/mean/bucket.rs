@@ -47,7 +47,15 @@ impl Burst {
             }
             (Field::Given(multiplier), Some(rate)) => {
                 let burst = multiplier.value.of(rate.value.amount);
-                Self::checked(u64::try_from(burst).unwrap_or(u64::MAX), multiplier.place, sink)
+                match u64::try_from(burst).ok().filter(|burst| *burst <= TokenBucket::BURST_MAX) {
+                    Some(burst) => Self::Said(burst, multiplier.place),
+                    None => {
+                        let max = range::readable(TokenBucket::BURST_MAX);
+                        let message = format!("`rate` times this is a burst of more than {max}");
+                        sink.report(multiplier.place, message, "make the multiplier or the rate smaller");
+                        Self::Wrong
+                    }
+                }
             }
             (Field::Given(_), None) | (Field::Wrong, _) => Self::Wrong,
         }

@@ -194,7 +194,7 @@ fn challenge(body: &ChallengeBody, sink: &mut Sink) -> Option<Challenge> {
         if source.is_none() {
             // What was typed is not repeated: it is probably the secret.
             let message = "a secret may not stand in the policy file, only where it is found";
-            sink.report(at.place, message, "write env:NAME_OF_A_VARIABLE or file:/path/to/the/secret");
+            sink.report_secret(at.place, message, "write env:NAME_OF_A_VARIABLE or file:/path/to/the/secret");
         }
         source
     });

@@ -76,7 +76,7 @@ fn export_target(at: &At<Text>, sink: &mut Sink) -> Option<ExportTarget> {
     let target = ExportTarget::parse(&at.value.0);
     if target.is_none() {
         let help = "write file:///absolute/directory or s3://bucket/prefix";
-        sink.report(at.place, "this is no place to export to", help);
+        super::server::report_url(at, "this is no place to export to", help, sink);
     }
     target
 }

@@ -3,17 +3,22 @@
 use crate::file::problem::Place;
 use crate::file::sink::Sink;
 use crate::file::typed::{At, Field, Whole};
-use crate::rule::Amount;
+use crate::rule::{Amount, bound};
 
 /// The number, if it lies between 1 and `max`. `what` names it in messages.
 pub(super) fn at_most(number: u64, max: u64, what: &str, place: Place, sink: &mut Sink) -> Option<u64> {
     let message = match number {
         0 => format!("{what} may not be zero"),
-        _ if number > max => format!("{what} may not be more than {max} here"),
+        _ if number > max => format!("{what} may not be more than {} here", readable(max)),
         _ => return Some(number),
     };
-    sink.report(place, message, format!("write a number from 1 to {max}"));
+    sink.report(place, message, format!("write a number from 1 to {}", readable(max)));
     None
+}
+
+/// A number as a policy file may have it: long ones with `_` between the thousands.
+pub(super) fn readable(number: u64) -> String {
+    bound::grouped(number).replace(',', "_")
 }
 
 /// An amount of units.

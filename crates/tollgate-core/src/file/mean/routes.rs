@@ -123,12 +123,16 @@ fn pattern(at: &At<Text>, sink: &mut Sink) -> Option<Pattern> {
 fn report_covered<'r>(routes: impl Iterator<Item = &'r (Place, Route)>, sink: &mut Sink) {
     let mut earlier: Vec<(&Pattern, &str)> = Vec::new();
     for (place, route) in routes {
-        if let Some((_, name)) = earlier.iter().find(|(pattern, _)| pattern.covers(&route.pattern)) {
+        let first = earlier.iter().find(|(pattern, _)| pattern.covers(&route.pattern));
+        if let Some((pattern, name)) = first {
             let message = format!(
                 "the route `{}` can never match: `{name}` above takes all of its requests",
                 route.name
             );
-            let help = format!("move `{}` above `{name}`, or remove it", route.name);
+            let help = match route.pattern.covers(pattern) {
+                true => "both match the same requests: remove one of the two".to_owned(),
+                false => format!("move `{}` above `{name}`, or remove it", route.name),
+            };
             sink.report(*place, message, help);
         }
         earlier.push((&route.pattern, &route.name));

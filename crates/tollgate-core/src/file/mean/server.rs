@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::file::sink::Sink;
-use crate::file::typed::{At, Field, List, ServerBody, Text};
+use crate::file::typed::{At, Field, List, ServerBody, Text, Verbatim};
 use crate::file::yaml::shown;
 use crate::policy::server::BadNetwork;
 use crate::policy::store::RedisLayout;
@@ -33,7 +33,7 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
     })
 }
 
-fn address(field: &Field<Text>, default: SocketAddr, sink: &mut Sink) -> Option<SocketAddr> {
+fn address(field: &Field<Verbatim>, default: SocketAddr, sink: &mut Sink) -> Option<SocketAddr> {
     let Some(at) = field.given() else {
         return Some(default);
     };
@@ -45,6 +45,7 @@ fn address(field: &Field<Text>, default: SocketAddr, sink: &mut Sink) -> Option<
             None if text.starts_with(':') => {
                 format!("write 0.0.0.0{text} for every address, or 127.0.0.1{text}")
             }
+            None if text.parse::<u16>().is_ok() => format!("write 127.0.0.1:{text}"),
             None => format!("write an IP address and a port, such as {default}"),
         };
         sink.report(at.place, format!("{} is no address to listen on", shown(text)), help);
@@ -98,18 +99,18 @@ fn network(at: &At<Text>, sink: &mut Sink) -> Option<Network> {
     None
 }
 
-/// A URL. What was typed is never repeated: it may hold a secret.
+/// A URL.
 pub(super) fn http_url(at: &At<Text>, example: &str, sink: &mut Sink) -> Option<HttpUrl> {
     match HttpUrl::parse(&at.value.0) {
         Ok(url) => Some(url),
+        Err(BadUrl::Password) => {
+            let help = "remove the user and the password before the `@`: a policy file holds no secrets";
+            report_url(at, HOLDS_CREDENTIALS, help, sink);
+            None
+        }
         Err(problem) => {
-            let help = match problem {
-                BadUrl::Password => {
-                    "remove everything before the `@`: a policy file holds no secrets".to_owned()
-                }
-                _ => format!("write one such as {example}"),
-            };
-            sink.report(at.place, explain(problem, "http:// or https://"), help);
+            let message = explain(problem, "this is no URL that starts with http:// or https://");
+            report_url(at, &message, &format!("write one such as {example}"), sink);
             None
         }
     }
@@ -119,30 +120,48 @@ pub(super) fn store(at: &At<Text>, sink: &mut Sink) -> Option<StoreSettings> {
     let text = at.value.0.as_str();
     match StoreSettings::parse(text) {
         Ok(store) => Some(store),
+        Err(BadUrl::Password) => {
+            let help =
+                "a policy file holds no secrets: give the whole URL in the variable TOLLGATE_STORE instead";
+            report_url(at, HOLDS_CREDENTIALS, help, sink);
+            None
+        }
         Err(problem) => {
             let schemes = RedisLayout::SCHEMES.map(|(scheme, _)| format!("{scheme}://"));
             let help = match problem {
-                BadUrl::Password => {
-                    "a policy file holds no secrets: give the whole URL in the variable TOLLGATE_STORE instead".to_owned()
-                }
                 BadUrl::Scheme if !text.contains(':') => {
-                    let otherwise = || format!("write embedded, or a URL that starts with {}", schemes.join(", "));
+                    let otherwise =
+                        || format!("write embedded, or a URL that starts with {}", schemes.join(", "));
                     sink.did_you_mean(text, [StoreSettings::EMBEDDED], otherwise)
                 }
                 _ => "write embedded, or a URL such as redis://127.0.0.1:6379".to_owned(),
             };
-            sink.report(at.place, explain(problem, &schemes.join(", ")), help);
+            let message =
+                format!("this is neither embedded nor a URL that starts with {}", schemes.join(", "));
+            report_url(at, &explain(problem, &message), &help, sink);
             None
         }
     }
 }
 
-fn explain(problem: BadUrl, schemes: &str) -> String {
+const HOLDS_CREDENTIALS: &str = "this URL holds credentials";
+
+/// Reports something about a URL, which is not shown if it might hold a password, whatever else is wrong with it.
+pub(super) fn report_url(at: &At<Text>, message: &str, help: &str, sink: &mut Sink) {
+    if at.value.0.contains('@') {
+        sink.report_secret(at.place, message, help);
+    } else {
+        sink.report(at.place, message, help);
+    }
+}
+
+/// What is wrong with a URL; `scheme` says it of the scheme.
+fn explain(problem: BadUrl, scheme: &str) -> String {
     match problem {
-        BadUrl::Scheme => format!("this is no URL that starts with {schemes}"),
+        BadUrl::Scheme => scheme.to_owned(),
         BadUrl::Host => "the host of this URL is missing or not one that can be called".to_owned(),
         BadUrl::Port => "the port of this URL is not a number from 1 to 65535".to_owned(),
-        BadUrl::Password => "this URL holds credentials".to_owned(),
+        BadUrl::Password => HOLDS_CREDENTIALS.to_owned(),
         BadUrl::Character => "this URL holds white space or a control character".to_owned(),
     }
 }

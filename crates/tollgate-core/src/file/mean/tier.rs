@@ -31,7 +31,7 @@ pub(in crate::file) fn tier(
     }
     limits.extend(entries.into_iter().map(|entry| entry.limit));
     if limits.len() > Tier::LIMITS_MAX {
-        let message = format!("the tier `{name}` has {} limits", limits.len());
+        let message = format!("the tier `{name}` has {} limits, which is too many", limits.len());
         let help = format!("a request settles all of them at once: keep at most {}", Tier::LIMITS_MAX);
         sink.report(place, message, help);
         return None;
@@ -89,7 +89,7 @@ fn priority(field: &Field<Whole>, sink: &mut Sink) -> Option<u32> {
     };
     let priority = u32::try_from(at.value.0).ok();
     if priority.is_none() {
-        let help = format!("write a number from 0 to {}", u32::MAX);
+        let help = format!("write a number from 0 to {}", range::readable(u32::MAX.into()));
         sink.report(at.place, "this priority is too large", help);
     }
     priority

@@ -21,14 +21,12 @@ impl Multiplier {
     fn parse(text: &str) -> Option<Self> {
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
         let digits = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
+        let whole = parse_whole(whole).ok()?.to_string();
         let decimals = match decimals.trim_end_matches('0') {
             "" if digits(decimals) => "0",
             rest => rest,
         };
-        if !digits(whole) || !digits(decimals) {
-            return None;
-        }
-        if whole.len() > Self::WHOLE_DIGITS_MAX || decimals.len() > Self::DECIMALS_MAX {
+        if !digits(decimals) || whole.len() > Self::WHOLE_DIGITS_MAX || decimals.len() > Self::DECIMALS_MAX {
             return None;
         }
         let thousandths = format!("{whole}{decimals:0<width$}", width = Self::DECIMALS_MAX);
@@ -46,14 +44,17 @@ impl Typed for Multiplier {
     fn decode(node: &Node, what: &str, sink: &mut Sink) -> Option<Self> {
         let parsed = node.text().and_then(Self::parse);
         if parsed.is_none() {
-            let wanted = "a number above zero with at most three decimals";
+            let wanted = "a number from 0.001 to 999999.999, with at most three decimals";
             return unwanted(node, what, wanted, "write a factor such as 2 or 1.5", sink);
         }
         parsed
     }
 
     fn schema() -> Json {
-        json!({"type": "number", "exclusiveMinimum": 0})
+        json!({"anyOf": [
+            {"type": "number", "exclusiveMinimum": 0},
+            {"type": "string", "pattern": "^[0-9]+(_[0-9]+)*([.][0-9]+)?$"},
+        ]})
     }
 }
 
@@ -92,6 +93,7 @@ mod tests {
         assert_eq!(times("1.5", 5), Some(7));
         assert_eq!(times("0.1", 3), Some(1));
         assert_eq!(times("1.001", 1_000_000_000), Some(1_001_000_000));
+        assert_eq!(times("100_000.5", 2), Some(200_001));
         for text in ["0", "0.0", "-1", "1.", ".5", "1.2345", "1e1", "", "1000000.5x", "1234567"] {
             assert_eq!(times(text, 1), None, "{text}");
         }

@@ -1,4 +1,4 @@
-//! The keys of one mapping: each is taken once, and what is left over is unknown.
+//! The keys of one mapping: those it may have, and what is said about the others.
 
 use super::{At, Field, Typed, mapping};
 use crate::file::problem::Place;
@@ -10,20 +10,28 @@ pub(in crate::file) struct Fields<'n> {
     what: &'n str,
     place: Place,
     entries: &'n [Entry],
-    known: Vec<&'static str>,
+    /// The keys that an unknown one was probably meant to be. That they are missing was said with it.
+    misspelt: Vec<&'static str>,
 }
 
 impl<'n> Fields<'n> {
-    /// The keys of this node, if it is a mapping.
-    pub(in crate::file) fn of(node: &'n Node, what: &'n str, sink: &mut Sink) -> Option<Self> {
-        Some(Self { what, place: node.place, entries: mapping(node, what, sink)?, known: Vec::new() })
+    /// The keys of this node, if it is a mapping. Every key that is not `known` is reported.
+    pub(in crate::file) fn of(
+        node: &'n Node,
+        what: &'n str,
+        known: &[&'static str],
+        sink: &mut Sink,
+    ) -> Option<Self> {
+        let entries = mapping(node, what, sink)?;
+        let unknown = entries.iter().filter(|entry| !known.contains(&&*entry.key.text));
+        let misspelt = unknown.filter_map(|entry| report_unknown(entry, known, sink)).collect();
+        Some(Self { what, place: node.place, entries, misspelt })
     }
 
     /// What stands under this key.
-    pub(in crate::file) fn take<T: Typed>(&mut self, key: &'static str, sink: &mut Sink) -> Field<T> {
-        self.known.push(key);
+    pub(in crate::file) fn take<T: Typed>(&self, key: &'static str, sink: &mut Sink) -> Field<T> {
         let Some(entry) = self.entries.iter().find(|entry| &*entry.key.text == key) else {
-            return Field::Absent;
+            return if self.misspelt.contains(&key) { Field::Wrong } else { Field::Absent };
         };
         match T::decode(&entry.value, &format!("`{key}`"), sink) {
             None => Field::Wrong,
@@ -32,7 +40,7 @@ impl<'n> Fields<'n> {
     }
 
     /// What stands under this key; that nothing does is reported.
-    pub(in crate::file) fn need<T: Typed>(&mut self, key: &'static str, sink: &mut Sink) -> Field<T> {
+    pub(in crate::file) fn need<T: Typed>(&self, key: &'static str, sink: &mut Sink) -> Field<T> {
         let field = self.take(key, sink);
         if field.is_absent() {
             let help = format!("add `{key}:` to it");
@@ -41,19 +49,20 @@ impl<'n> Fields<'n> {
         }
         field
     }
+}
 
-    /// Reports every key that was not taken.
-    pub(in crate::file) fn finish(self, sink: &mut Sink) {
-        for entry in self.entries {
-            let text = &*entry.key.text;
-            if !self.known.contains(&text) {
-                let help = sink.did_you_mean(text, self.known.iter().copied(), || {
-                    format!("the keys here are {}", self.known.join(", "))
-                });
-                sink.report(entry.key.place, format!("unknown key {}", shown(text)), help);
-            }
-        }
-    }
+/// Reports a key that is not known, and gives back the one it was probably meant to be.
+fn report_unknown(entry: &Entry, known: &[&'static str], sink: &mut Sink) -> Option<&'static str> {
+    let text = &*entry.key.text;
+    let glued = text.split_once(':').filter(|(key, _)| known.contains(key));
+    let (meant, help) = match (glued, sink.suggest(text, known.iter().copied())) {
+        (Some((key, value)), _) => (Some(key), format!("put a space after the `:`, as in `{key}: {value}`")),
+        (None, Some(meant)) => (Some(meant), format!("did you mean `{meant}`?")),
+        (None, None) => (None, format!("the keys here are {}", known.join(", "))),
+    };
+    let meant = meant.and_then(|meant| known.iter().copied().find(|key| *key == meant));
+    sink.report(entry.key.place, format!("unknown key {}", shown(text)), help);
+    meant
 }
 
 /// Declares a mapping: what it is, and its keys with their types. Keys marked `required` may not be missing.
@@ -76,12 +85,10 @@ macro_rules! body {
                 what: &str,
                 sink: &mut $crate::file::sink::Sink,
             ) -> Option<Self> {
-                let mut fields = $crate::file::typed::Fields::of(node, what, sink)?;
-                let body = Self {
+                let fields = $crate::file::typed::Fields::of(node, what, &[$($key),+], sink)?;
+                Some(Self {
                     $( $field: $crate::file::typed::body!(@take fields sink $key $($required)?) ),+
-                };
-                fields.finish(sink);
-                Some(body)
+                })
             }
 
             fn schema() -> serde_json::Value {

@@ -1,6 +1,6 @@
 //! The body of `identity`.
 
-use super::{List, Span, Text, body};
+use super::{List, Span, Text, Verbatim, body};
 
 body! {
     /// How callers are told apart.
@@ -36,6 +36,6 @@ body! {
         /// Where a caller's answer is verified.
         required "verify_url" => verify_url: Text,
         /// Where the secret is found: `env:NAME` or `file:/path`. Never the secret itself.
-        required "secret" => secret: Text,
+        required "secret" => secret: Verbatim,
     }
 }

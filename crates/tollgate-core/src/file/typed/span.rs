@@ -72,6 +72,9 @@ impl Typed for Span {
                     Some(text) if parse_whole(text).is_ok() => {
                         format!("say of what: {text}s, {text}m, {text}h or {text}d")
                     }
+                    Some(text) if parse_span(&text.replace(' ', "")).is_some() => {
+                        format!("write {}", text.replace(' ', ""))
+                    }
                     Some(text) if text.ends_with("ms") => {
                         "the shortest time is a second: write 1s".to_owned()
                     }
@@ -125,6 +128,10 @@ impl Typed for AmountPer {
                 let help = format!("write {}/{}", amount.trim(), unit.trim());
                 return unwanted(node, what, "an amount per time", &help, sink);
             }
+            if is_decimal(text) && parse_whole(text) == Err(NotWhole::NoNumber) {
+                let help = "write it per a longer time: 0.5 per second is 30/minute";
+                return unwanted(node, what, "a whole number", help, sink);
+            }
             let amount = whole_of(node, text, what, sink)?;
             return Some(Self { amount, window: None });
         };
@@ -147,12 +154,23 @@ impl Typed for AmountPer {
     }
 }
 
+/// Digits, a point, digits.
+fn is_decimal(text: &str) -> bool {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
+    text.split_once('.').is_some_and(|(whole, fraction)| digits(whole) && digits(fraction))
+}
+
 fn report_window(node: &Node, what: &str, problem: &BadWindow<'_>, sink: &mut Sink) {
     let (message, help) = match problem {
-        BadWindow::Month => (
-            format!("{what} is per month or year, which have no fixed length"),
-            "use `algorithm: calendar_month` with a plain number, or write a number of days, such as 1000/30d".to_owned(),
-        ),
+        BadWindow::Month => {
+            let instead =
+                if what == "`limit`" { "`algorithm: calendar_month` with a plain number" } else { "`quota`" };
+            (
+                format!("{what} is per month or year, which have no fixed length"),
+                format!("use {instead}, or write a number of days, such as 1000/30d"),
+            )
+        }
+        BadWindow::Unknown("") => (format!("{what} does not say per how long"), RATE_HELP.to_owned()),
         BadWindow::Unknown(text) => {
             let known = UNITS.iter().map(|(name, _)| *name).filter(|name| name.len() > 1);
             let help = sink.did_you_mean(text, known, || RATE_HELP.to_owned());

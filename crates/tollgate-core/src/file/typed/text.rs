@@ -6,6 +6,24 @@ use super::{Typed, unwanted};
 use crate::file::sink::Sink;
 use crate::file::yaml::{Node, Value, is_number_or_bool};
 
+/// A scalar as it was typed, a number too: what it should have been is said where its meaning is known. It is never repeated in
+/// a message of its own, so it may be a secret.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::file) struct Verbatim(pub(in crate::file) String);
+
+impl Typed for Verbatim {
+    fn decode(node: &Node, what: &str, sink: &mut Sink) -> Option<Self> {
+        match node.text() {
+            Some(text) => Some(Self(text.to_owned())),
+            None => unwanted(node, what, "text", "write its value after the `:`", sink),
+        }
+    }
+
+    fn schema() -> Json {
+        Text::schema()
+    }
+}
+
 /// A text that is not empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::file) struct Text(pub(in crate::file) String);

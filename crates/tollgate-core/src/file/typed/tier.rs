@@ -109,7 +109,7 @@ impl Typed for QuotaWindow {
         };
         if let Some(span) = text.strip_prefix(Self::SLIDING_PREFIX) {
             let span = node.with_text(span.trim());
-            return Span::decode(&span, what, sink).map(Self::Sliding);
+            return Span::decode(&span, "what follows `sliding:`", sink).map(Self::Sliding);
         }
         let found = Self::WORDS.iter().find(|(word, _)| *word == text);
         if found.is_none() {

@@ -18,7 +18,10 @@ pub(in crate::file) trait Word: Copy + 'static {
 impl<W: Word> Typed for W {
     fn decode(node: &Node, what: &str, sink: &mut Sink) -> Option<Self> {
         let known = || W::ALL.iter().map(|(word, _)| *word);
-        let one_of = || format!("write one of: {}", known().collect::<Vec<_>>().join(", "));
+        let one_of = || match W::ALL {
+            [(only, _)] => format!("write {only}"),
+            _ => format!("write one of: {}", known().collect::<Vec<_>>().join(", ")),
+        };
         let Some(text) = node.text() else {
             return unwanted(node, what, "a word", &one_of(), sink);
         };

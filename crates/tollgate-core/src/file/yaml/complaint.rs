@@ -81,7 +81,12 @@ pub(super) fn report(error: &ScanError, lines: &[&str], sink: &mut Sink) {
     } else if let Some(column) = lines.get(line - 1).and_then(|line| tab_in_indent(line)) {
         return report_tab(line, column, sink);
     }
-    let place = Place { line, column: mark.col() + 1, length: 1 };
+    // What comes after the tab is complained about; the tab is what is wrong.
+    let after_tab =
+        lines.get(line - 1).and_then(|line| line.chars().nth(mark.col().checked_sub(1)?)) == Some('\t');
+    let column =
+        if error.info().contains("valid YAML whitespace") && after_tab { mark.col() } else { mark.col() + 1 };
+    let place = Place { line, column, length: 1 };
     match COMPLAINTS.iter().find(|(part, ..)| error.info().contains(part)) {
         Some((_, message, help)) => sink.report(place, *message, *help),
         None => sink.report(

@@ -1,0 +1,78 @@
+//! The tiers for people: a heading and a table for each.
+
+use comfy_table::{Table, presets};
+use tollgate_core::calendar::CalendarUnit;
+use tollgate_core::limit::Excess;
+use tollgate_core::policy::{Bypass, Policy, Routes, Tier, TierLimit};
+use tollgate_core::rule::Rule;
+use tollgate_core::rule::bound::{grouped, per};
+
+const COLUMNS: [&str; 7] = ["limit", "algorithm", "amount", "per", "counts", "when spent", "admits at most"];
+
+/// All tiers, in the order of the file.
+pub(super) fn tables(policy: &Policy) -> String {
+    let pages: Vec<String> = policy.tiers.iter().map(|tier| page(tier, &policy.routes)).collect();
+    pages.join("\n")
+}
+
+fn page(tier: &Tier, routes: &Routes) -> String {
+    let heading = format!("{} (priority {})", tier.name, tier.priority);
+    if tier.bypass == Bypass::Yes {
+        return format!("{heading}\n  No limits: callers with a service token pass.\n");
+    }
+    if tier.limits.is_empty() {
+        return format!("{heading}\n  No limits: everything is admitted.\n");
+    }
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED);
+    table.set_header(COLUMNS);
+    for entry in &tier.limits {
+        table.add_row(row(entry, routes));
+    }
+    format!("{heading}\n{}\n", table.trim_fmt())
+}
+
+fn row(entry: &TierLimit, routes: &Routes) -> [String; COLUMNS.len()] {
+    let limit = &entry.limit;
+    let counts = match super::route_names(entry, routes).as_slice() {
+        [] => "all".to_owned(),
+        names => names.join(", "),
+    };
+    let when_spent = match limit.excess {
+        Excess::Refuse(status) => format!("refused ({})", status.code()),
+        Excess::BillOverage => "billed".to_owned(),
+    };
+    [
+        limit.name.to_string(),
+        super::algorithm(&limit.rule).to_owned(),
+        amount(&limit.rule),
+        super::per(limit.per).to_owned(),
+        counts,
+        when_spent,
+        super::bound(limit),
+    ]
+}
+
+/// How much per how long.
+fn amount(rule: &Rule) -> String {
+    match rule {
+        Rule::TokenBucket(bucket) => format!(
+            "{}/{}, burst {}",
+            grouped(bucket.amount()),
+            per(bucket.window()),
+            grouped(bucket.burst())
+        ),
+        Rule::FixedWindow(counted)
+        | Rule::SlidingWindow(counted)
+        | Rule::SlidingBuckets(counted)
+        | Rule::SlidingLog(counted) => format!("{}/{}", grouped(counted.limit.get()), per(counted.window)),
+        Rule::Calendar { limit, calendar } => {
+            let unit = match calendar.unit() {
+                CalendarUnit::Day => "day",
+                CalendarUnit::Month | CalendarUnit::BillingMonth => "month",
+            };
+            format!("{}/{unit}", grouped(limit.get()))
+        }
+        Rule::Concurrency { limit, .. } => format!("{} at once", grouped(limit.get())),
+    }
+}

@@ -1,0 +1,59 @@
+//! `--help`, `--version` and wrong usage.
+
+use crate::golden;
+use crate::run::run;
+
+/// Every command with the golden file of its help.
+const COMMANDS: [(&str, &[&str]); 5] = [
+    ("help.txt", &[]),
+    ("help-config.txt", &["config"]),
+    ("help-config-check.txt", &["config", "check"]),
+    ("help-config-explain.txt", &["config", "explain"]),
+    ("help-config-schema.txt", &["config", "schema"]),
+];
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    for (name, command) in COMMANDS {
+        let ended = run(&[command, &["--help"]].concat());
+        assert_eq!((ended.status, ended.stderr.as_str()), (0, ""), "{command:?}");
+        assert!(ended.stdout.contains("Example"), "{command:?}");
+        golden::check(name, &ended.stdout);
+    }
+}
+
+/// The golden files of other tests.
+const OTHERS: [&str; 5] = [
+    "check-misspelt-tier-key.json",
+    "explain-full.json",
+    "explain-full.txt",
+    "explain-minimal.json",
+    "explain-minimal.txt",
+];
+
+#[test]
+fn no_golden_is_compared_with_nothing() {
+    let known: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).chain(OTHERS).collect();
+    for name in golden::names(&golden::tests().join("golden"), "") {
+        assert!(known.contains(&name.as_str()), "golden/{name}");
+    }
+}
+
+#[test]
+fn the_version_is_that_of_the_package() {
+    let ended = run(&["--version"]);
+    assert_eq!(ended.stdout, concat!("tollgate ", env!("CARGO_PKG_VERSION"), "\n"));
+    assert_eq!(ended.status, 0);
+}
+
+#[test]
+fn wrong_usage_ends_with_2() {
+    let wrong: [&[&str]; 5] =
+        [&[], &["config"], &["config", "check"], &["config", "chekc", "x"], &["config", "schema", "--json"]];
+    for args in wrong {
+        let ended = run(args);
+        assert_eq!((ended.status, ended.stdout.as_str()), (2, ""), "{args:?}");
+        assert!(ended.stderr.contains("Usage: tollgate"), "{ended:?}");
+    }
+    assert!(run(&["config", "chekc", "x"]).stderr.contains("'check'"));
+}
