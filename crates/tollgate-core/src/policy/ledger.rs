@@ -53,7 +53,7 @@ impl ExportTarget {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Durability {
     /// Within milliseconds of the answer. It survives a crash of the process at once, one of the machine then.
-    Interval,
+    Normal,
     /// Before the answer.
     Strict,
 }
@@ -67,7 +67,7 @@ impl LedgerSettings {
 
 impl Default for LedgerSettings {
     fn default() -> Self {
-        Self { retain: Self::RETAIN_DEFAULT, export: None, durability: Durability::Interval }
+        Self { retain: Self::RETAIN_DEFAULT, export: None, durability: Durability::Normal }
     }
 }
 

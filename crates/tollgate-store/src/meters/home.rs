@@ -10,7 +10,7 @@ use tollgate_core::plan::{CHARGES_MAX, Charge, ChargePlan, Mode};
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Ask, Rule, Verdict};
 use tollgate_core::settle::{Outcome, Readings, settle};
-use tollgate_core::time::Timestamp;
+use tollgate_core::time::{Nanos, Timestamp};
 
 use super::shared_book::SharedBook;
 
@@ -123,13 +123,23 @@ impl Home {
 
     /// Forgets the meters that say nothing any more, and says whether any are left.
     pub(crate) fn forget_idle(&mut self, book: &SharedBook, now: Timestamp) -> Left {
+        let book = book.read();
+        let moment = Moment { now, period: None, slot: SlotId(0) };
+        let says = |limit, meter: &Meter| {
+            let rule = book.rule(limit);
+            rule.is_some_and(|rule| meter.settle(rule, Ask::Look, &moment).1.reset > Nanos::ZERO)
+        };
+        if self.form != Form::List
+            && self.small_mut().iter().all(|small| {
+                let Entry { limit, meter, .. } = small.entry();
+                says(limit, &meter)
+            })
+        {
+            // As most homes are in a sweep: nothing to forget, nothing to pack anew.
+            return if self.form == Form::None { Left::Nothing } else { Left::Meters };
+        }
         self.with_list(|list| {
-            let book = book.read();
-            list.retain(|entry| {
-                let moment = Moment { now, period: None, slot: SlotId(0) };
-                book.rule(entry.limit)
-                    .is_some_and(|rule| entry.meter.settle(rule, Ask::Look, &moment).1.reset.0 > 0)
-            });
+            list.retain(|entry| says(entry.limit, &entry.meter));
             if list.is_empty() { Left::Nothing } else { Left::Meters }
         })
     }

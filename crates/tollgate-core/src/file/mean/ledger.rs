@@ -66,7 +66,7 @@ pub(super) fn ledger(body: &LedgerBody, sink: &mut Sink) -> Option<LedgerSetting
         export: export?,
         durability: match body.durability.value() {
             Some(DurabilityWord::Strict) => Durability::Strict,
-            Some(DurabilityWord::Interval) => Durability::Interval,
+            Some(DurabilityWord::Normal) => Durability::Normal,
             None => default.durability,
         },
     })

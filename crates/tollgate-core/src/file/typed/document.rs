@@ -90,15 +90,15 @@ body! {
         "retain" => retain: Span,
         /// Where sealed records are copied: `file:///directory` or `s3://bucket/prefix`. Default: nowhere.
         "export" => export: Text,
-        /// Whether a record is on disk before its request is answered (strict) or within milliseconds (interval).
-        /// Default: interval.
+        /// Whether a record is on disk before its request is answered (strict) or within milliseconds (normal).
+        /// Default: normal.
         "durability" => durability: DurabilityWord,
     }
 }
 
 words! {
     /// When a record is on disk.
-    enum DurabilityWord { Interval = "interval", Strict = "strict" }
+    enum DurabilityWord { Normal = "normal", Strict = "strict" }
 }
 
 body! {
