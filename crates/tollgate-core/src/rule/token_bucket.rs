@@ -106,11 +106,17 @@ impl TokenBucket {
     pub fn settle(&self, tat: Tat, ask: Ask, now: Timestamp) -> (Tat, Verdict) {
         match self.width {
             Width::Narrow => self.settle_in::<u64>(tat, ask, now),
-            Width::Wide => self.settle_in::<u128>(tat, ask, now),
+            Width::Wide => self.settle_wide(tat, ask, now),
         }
     }
 
-    #[inline]
+    #[cold]
+    fn settle_wide(&self, tat: Tat, ask: Ask, now: Timestamp) -> (Tat, Verdict) {
+        self.settle_in::<u128>(tat, ask, now)
+    }
+
+    // As a call it would pass its answers through memory.
+    #[inline(always)]
     fn settle_in<N: Parts>(&self, tat: Tat, ask: Ask, now: Timestamp) -> (Tat, Verdict) {
         let (full, debt) = (self.full::<N>(), self.debt::<N>(tat, now));
         let (answer, after) = match ask {
@@ -156,8 +162,9 @@ impl TokenBucket {
     #[inline]
     fn verdict<N: Parts>(&self, answer: Answer, debt: N) -> Verdict {
         let full = self.full::<N>();
-        let remaining = full.subtract(debt).divide(self.unit);
-        let next = debt.add(self.parts_of(remaining + 1)).subtract(full);
+        let (remaining, rest) = full.subtract(debt).divide_with_rest(self.unit);
+        // What the unit that is filling still needs, and what a debt beyond an empty bucket takes before.
+        let next = N::product(self.unit, 1).subtract(rest).add(debt.subtract(full));
         let (next, reset) = (self.nanos_ceil(next), self.nanos_ceil(debt));
         Verdict { answer, used: self.burst - remaining, next, reset }
     }
@@ -205,6 +212,7 @@ trait Parts: Copy + Ord {
     fn add(self, other: Self) -> Self;
     fn subtract(self, other: Self) -> Self;
     fn divide(self, by: u64) -> u64;
+    fn divide_with_rest(self, by: u64) -> (u64, Self);
     fn divide_ceil(self, by: u64) -> u64;
     fn remainder(self, by: u32) -> u32;
 }
@@ -229,6 +237,11 @@ macro_rules! parts {
                 // A division by one costs as much as any other.
                 let quotient = if by == 1 { self } else { self / Self::from(by) };
                 u64::try_from(quotient).unwrap_or(u64::MAX)
+            }
+            #[inline]
+            fn divide_with_rest(self, by: u64) -> (u64, Self) {
+                let by = Self::from(by);
+                (u64::try_from(self / by).unwrap_or(u64::MAX), self % by)
             }
             #[inline]
             fn divide_ceil(self, by: u64) -> u64 {
