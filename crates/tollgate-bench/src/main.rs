@@ -11,6 +11,7 @@
 mod callers;
 mod contestant;
 mod core;
+mod instructions;
 mod machine;
 mod memory;
 mod ours;
@@ -45,12 +46,18 @@ struct Arguments {
     /// A short look: fewer callers, fewer decisions
     #[arg(long)]
     quick: bool,
+    /// How many decisions the suite `instructions` makes
+    #[arg(long, hide = true, default_value_t = 100_000, value_name = "N")]
+    decisions: u32,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Suite {
     /// One decision in memory: time, scaling over two threads, bytes per caller
     Core,
+    /// Decisions and nothing else, to be run under a counter of instructions
+    #[value(hide = true)]
+    Instructions,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -60,6 +67,8 @@ fn main() -> anyhow::Result<()> {
     let before = Ticks::read();
     match arguments.suite {
         Suite::Core => core::run(&core_options(&arguments), &mut report)?,
+        // Everything around it would be counted too.
+        Suite::Instructions => return instructions::run(arguments.decisions),
     }
     report.finish()?;
     if let (Some(before), Some(after)) = (before, Ticks::read())

@@ -1,3 +1,5 @@
+//! What a meter keeps when its limit is changed under it.
+
 use super::*;
 
 const NOW: u64 = 6_000 * S;

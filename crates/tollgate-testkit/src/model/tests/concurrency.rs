@@ -1,3 +1,5 @@
+//! Slots: taken, released, and free again after their deadline.
+
 use super::*;
 
 const TWO: Rule = Rule::Concurrency { limit: 2, lease_ns: 30 };

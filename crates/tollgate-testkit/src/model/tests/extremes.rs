@@ -1,3 +1,5 @@
+//! The largest and smallest limits, instants and costs, under every change of rule.
+
 use super::*;
 
 const WINDOW_MAX_S: u64 = 400 * 86_400;

@@ -1,3 +1,5 @@
+//! Several meters asked together: all are charged, or none.
+
 use super::*;
 
 const RATE: Rule = Rule::TokenBucket { amount: 1, window_s: 1, burst: 2 };

@@ -1,3 +1,5 @@
+//! The bucketed sliding window: when its buckets start, and when they are forgotten.
+
 use super::*;
 
 /// 1,440 buckets of one minute.

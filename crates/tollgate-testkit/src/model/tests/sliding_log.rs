@@ -1,3 +1,5 @@
+//! The exact log: each entry counts for one window.
+
 use super::*;
 
 const LOG: Rule = Rule::SlidingLog { limit: 3, window_s: 10 };

@@ -1,3 +1,5 @@
+//! The sliding window of two counts, by the formula of the page.
+
 use super::*;
 
 const FIFTY_PER_HOUR: Rule = Rule::SlidingWindow { limit: 50, window_s: 3600 };

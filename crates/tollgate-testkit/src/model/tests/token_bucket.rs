@@ -1,3 +1,5 @@
+//! The token bucket: its burst, its pace, and its refunds.
+
 use super::*;
 
 const TEN_PER_SECOND: Rule = Rule::TokenBucket { amount: 10, window_s: 1, burst: 5 };

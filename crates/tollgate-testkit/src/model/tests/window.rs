@@ -1,3 +1,5 @@
+//! Windows that start over: fixed ones, and the periods of calendars.
+
 use super::*;
 
 const FIXED: Rule = Rule::FixedWindow { limit: 10, window_s: 60 };
