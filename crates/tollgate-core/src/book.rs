@@ -39,8 +39,8 @@ pub struct LimitBook {
 }
 
 impl LimitBook {
-    /// The number of `limit`: the one it has already, or a new one. Limits that differ only in what a refusal looks like
-    /// share a number, for they read a meter alike.
+    /// The number of `limit`: the one it has already, or a new one. Limits that differ only in what a refusal
+    /// looks like share a number, for they read a meter alike.
     #[expect(clippy::expect_used, reason = "four thousand million different limits do not fit any memory")]
     pub fn enter(&mut self, limit: &Limit) -> LimitId {
         if let Some(id) = self.find(limit) {

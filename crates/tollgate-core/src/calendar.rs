@@ -116,8 +116,8 @@ impl Calendar {
         first.with().day(day).build().unwrap_or(first)
     }
 
-    /// The first instant of `date` in the zone. Where a clock change skips midnight, the day starts after the gap; where it
-    /// repeats midnight, at the first of the two.
+    /// The first instant of `date` in the zone. Where a clock change skips midnight, the day starts after the
+    /// gap; where it repeats midnight, at the first of the two.
     fn midnight(&self, date: Date) -> Timestamp {
         let local = date.to_datetime(Time::midnight());
         let offset = match self.zone.to_ambiguous_timestamp(local).offset() {

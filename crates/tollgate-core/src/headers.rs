@@ -1,6 +1,7 @@
 //! What the meters say, as response headers, in the four families that clients read.
 //!
-//! Headers are handed to a sink one by one, formatted in place: the caller decides what they become, and nothing is allocated.
+//! Headers are handed to a sink one by one, formatted in place: the caller decides what they become, and
+//! nothing is allocated.
 
 mod fields;
 mod structured;
@@ -21,7 +22,8 @@ const VALUE_MAX: usize = 2_048;
 /// A header value while it is being written.
 type Value = ArrayString<VALUE_MAX>;
 
-/// Writes the headers of a settled plan: the meters', and `Retry-After` where the refusal is one that can be waited out.
+/// Writes the headers of a settled plan: the meters', and `Retry-After` where the refusal is one that can be
+/// waited out.
 pub fn write(
     plan: &ChargePlan<'_>,
     outcome: Outcome,
@@ -76,8 +78,8 @@ impl Shown<'_> {
         }
     }
 
-    /// The one limit that stands for an axis where only one can be shown: the one that refuses, else the shorthand, else the one
-    /// with the least left.
+    /// The one limit that stands for an axis where only one can be shown: the one that refuses, else the
+    /// shorthand, else the one with the least left.
     fn of_axis(&self, axis: Axis, shorthand: &str) -> Option<(&Limit, &Reading)> {
         let on_axis = || self.readings().filter(|(limit, _)| limit.axis == axis);
         let named = |name: &LimitName| on_axis().find(|(limit, _)| limit.name == *name);
@@ -87,8 +89,8 @@ impl Shown<'_> {
             .or_else(|| on_axis().min_by_key(|(_, reading)| reading.remaining))
     }
 
-    /// Whole seconds, rounded up, for refusals that pass with time. Who has spent a plan that is answered with 402 or 403 is not told
-    /// to come back: clients would hammer against a wall.
+    /// Whole seconds, rounded up, for refusals that pass with time. Who has spent a plan that is answered
+    /// with 402 or 403 is not told to come back: clients would hammer against a wall.
     fn retry_after(&self) -> Option<u64> {
         let Outcome::Refused { retry_after, .. } = self.outcome else { return None };
         let status = self.refusing().map(|limit| limit.excess);

@@ -7,7 +7,8 @@ use crate::rule::Rule;
 
 /// The name of a limit: 1 to 64 characters of `a-z 0-9 . _ -`, starting with a letter or digit.
 ///
-/// The alphabet is that of structured-field strings without anything that needs escaping, so a name can never break a header.
+/// The alphabet is that of structured-field strings without anything that needs escaping, so a name can never
+/// break a header.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LimitName(Arc<str>);
 
@@ -42,8 +43,8 @@ impl fmt::Display for LimitName {
 
 /// What a limit protects, in the order in which limits are asked.
 ///
-/// Rate first: it is cheap, refuses floods, and its refusal is the one a client can wait out. Quota last: whoever is refused
-/// by it has been within every other limit.
+/// Rate first: it is cheap, refuses floods, and its refusal is the one a client can wait out. Quota last:
+/// whoever is refused by it has been within every other limit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Axis {
     /// Short windows: the infrastructure.

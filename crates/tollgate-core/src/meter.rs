@@ -16,8 +16,8 @@ pub trait State {
 
     /// What becomes of the meter when `ask` is done under `rule`, and what it says then.
     ///
-    /// A state that another algorithm wrote says nothing under this one, as if it were fresh: [`Meter::bring_up`] is how its
-    /// usage is kept.
+    /// A state that another algorithm wrote says nothing under this one, as if it were fresh:
+    /// [`Meter::bring_up`] is how its usage is kept.
     fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment<'_>) -> (Self::Step, Verdict);
 
     /// Does what [`State::settle`] said.
@@ -37,8 +37,9 @@ pub enum Meter {
     Slots(Slots),
 }
 
-/// The state of a meter that is one number and a half, as most are: a [`Tat`] under a token bucket, a [`WindowCount`] under a
-/// fixed window or a calendar. Only its rule tells which, so it is never read without one.
+/// The state of a meter that is one number and a half, as most are: a [`Tat`] under a token bucket, a
+/// [`WindowCount`] under a fixed window or a calendar. Only its rule tells which, so it is never read without
+/// one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SmallMeter {
     /// The instant, or the count.
@@ -232,10 +233,11 @@ impl Meter {
         }
     }
 
-    /// Makes a meter that was last written under `written` ready to be asked under `rule`, and says whether that changed it.
+    /// Makes a meter that was last written under `written` ready to be asked under `rule`, and says whether
+    /// that changed it.
     ///
-    /// Such a change comes from an edit of the policy or a step of the clock and not from a request, so it is kept even where
-    /// the request is refused.
+    /// Such a change comes from an edit of the policy or a step of the clock and not from a request, so it is
+    /// kept even where the request is refused.
     pub fn bring_up(&mut self, written: &Rule, rule: &Rule, moment: &Moment<'_>) -> Readied {
         let mut readied = Readied::AsItWas;
         if let Self::Small(small) = self

@@ -91,8 +91,8 @@ impl<'p> ChargePlan<'p> {
         Self { home, now, mode, slot, charges: ArrayVec::new() }
     }
 
-    /// Adds a charge behind those of its axis and before those of later ones. A plan that is full stays as it is: tiers are
-    /// checked to have at most [`CHARGES_MAX`] limits.
+    /// Adds a charge behind those of its axis and before those of later ones. A plan that is full stays as it
+    /// is: tiers are checked to have at most [`CHARGES_MAX`] limits.
     #[inline]
     pub fn add(&mut self, charge: Charge<'p>) {
         debug_assert!(!self.charges.is_full(), "a tier has at most CHARGES_MAX limits");

@@ -1,8 +1,8 @@
 //! The algorithms: each with its checked numbers, its state, and the one function that decides over both.
 //!
-//! What every one of them means, to the unit, stands in `docs/algorithms.md`. Each `settle` takes the state, an [`Ask`] and
-//! `now`, and returns what the state becomes with a [`Verdict`]; none of them changes anything by itself, so that several
-//! meters can be asked before any is charged.
+//! What every one of them means, to the unit, stands in `docs/algorithms.md`. Each `settle` takes the state,
+//! an [`Ask`] and `now`, and returns what the state becomes with a [`Verdict`]; none of them changes anything
+//! by itself, so that several meters can be asked before any is charged.
 
 use std::num::NonZeroU64;
 
@@ -103,7 +103,8 @@ impl Rule {
         }
     }
 
-    /// Whether a state written under `old` reads the same under this rule: same algorithm, same window, zone and anchor.
+    /// Whether a state written under `old` reads the same under this rule: same algorithm, same window, zone
+    /// and anchor.
     pub fn reads_states_of(&self, old: &Self) -> bool {
         match (self, old) {
             (Self::FixedWindow(new), Self::FixedWindow(old))
@@ -160,7 +161,8 @@ pub struct Verdict {
     pub reset: Nanos,
 }
 
-/// Whether `cost` more fits above `used`, for everything that counts up to a limit. `wait` is asked only where it does not.
+/// Whether `cost` more fits above `used`, for everything that counts up to a limit. `wait` is asked only
+/// where it does not.
 fn fit(used: u64, cost: u64, limit: u64, wait: impl FnOnce() -> Nanos) -> Answer {
     if cost > limit {
         Answer::Never

@@ -45,12 +45,15 @@ pub struct Reading {
     pub reset: Nanos,
 }
 
-/// What each meter of a plan says, in the plan's order. Callers keep one and hand it in again: it is too large to move about.
+/// What each meter of a plan says, in the plan's order. Callers keep one and hand it in again: it is too
+/// large to move about.
 pub type Readings = ArrayVec<Reading, CHARGES_MAX>;
 
-/// Settles `plan` against `meters`, of which there is one for each charge, in the same order. What they say goes into `readings`.
+/// Settles `plan` against `meters`, of which there is one for each charge, in the same order. What they say
+/// goes into `readings`.
 ///
-/// The caller holds the home exclusively and has made each meter ready with [`Meter::bring_up`](crate::meter::Meter::bring_up).
+/// The caller holds the home exclusively and has made each meter ready with
+/// [`Meter::bring_up`](crate::meter::Meter::bring_up).
 #[inline]
 pub fn settle<S: State>(plan: &ChargePlan<'_>, meters: &mut [S], readings: &mut Readings) -> Outcome {
     debug_assert_eq!(plan.charges().len(), meters.len(), "a meter for each charge");
@@ -135,8 +138,8 @@ impl Tally {
 
     /// Notes that the charge at `index` does not fit.
     ///
-    /// What can never fit outranks what has to wait. The first refusal names the reason, but the wait is the longest of all:
-    /// whoever waits that long is not refused by another limit then.
+    /// What can never fit outranks what has to wait. The first refusal names the reason, but the wait is the
+    /// longest of all: whoever waits that long is not refused by another limit then.
     #[cold]
     fn refuse(&mut self, index: usize, answer: Answer) {
         self.refusal = Some(match (self.refusal, answer) {

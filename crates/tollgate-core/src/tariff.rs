@@ -1,7 +1,8 @@
 //! A tariff: a tier as one account has it, ready to turn requests into plans.
 //!
-//! Everything that does not change from request to request is settled here once: the limits in the order they are asked, their
-//! numbers in the book, the calendars in the account's own zone and billing day. A request only fills in who, what and when.
+//! Everything that does not change from request to request is settled here once: the limits in the order they
+//! are asked, their numbers in the book, the calendars in the account's own zone and billing day. A request
+//! only fills in who, what and when.
 
 use std::num::NonZeroU32;
 

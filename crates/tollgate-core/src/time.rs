@@ -9,8 +9,8 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 
 /// An instant: nanoseconds since the Unix epoch, never later than [`Timestamp::MAX`].
 ///
-/// The ceiling leaves headroom below `u64::MAX` for every window and bucket that a policy may describe, so arithmetic on
-/// instants cannot overflow.
+/// The ceiling leaves headroom below `u64::MAX` for every window and bucket that a policy may describe, so
+/// arithmetic on instants cannot overflow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Timestamp(u64);
 

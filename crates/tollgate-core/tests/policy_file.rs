@@ -201,7 +201,8 @@ fn limits_count_the_routes_they_name_in_the_order_of_the_file() {
 #[test]
 fn limits_are_asked_rate_first_and_quota_last() {
     let document = load(
-        "tiers:\n  t:\n    quota: 9\n    concurrency: 2\n    limits:\n      day: {algorithm: calendar_day, limit: 3}\n      \
+        "tiers:\n  t:\n    quota: 9\n    concurrency: 2\n    limits:\n      \
+         day: {algorithm: calendar_day, limit: 3}\n      \
          burst: {algorithm: fixed_window, limit: 3/s}\n      slots: {algorithm: concurrency, limit: 4}\n    rate: 1\n",
     );
     let names: Vec<&str> =
@@ -240,7 +241,8 @@ fn anchors_byte_order_marks_and_carriage_returns_are_read() {
 fn a_single_tier_can_be_read_against_the_routes_of_a_policy() {
     let routes = load(include_str!("policies/full.yaml")).policy.routes;
     let name = TierName::new("custom:acme").unwrap();
-    let body = br#"{"rate": "5/s", "limits": {"x": {"algorithm": "fixed_window", "limit": "3/day", "routes": ["search"]}}}"#;
+    let body = br#"{"rate": "5/s", "limits": {
+        "x": {"algorithm": "fixed_window", "limit": "3/day", "routes": ["search"]}}}"#;
     let tier = read_tier(body, &name, &routes).unwrap();
     assert_eq!(tier.name, name);
     assert_eq!(tier.limits[1].routes, [RouteIndex(1)]);

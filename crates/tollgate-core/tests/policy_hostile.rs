@@ -158,7 +158,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_mutation_of_a_file_panics(edits in prop::collection::vec((any::<prop::sample::Index>(), 0u8..4, any::<u8>()), 1..8)) {
+    fn no_mutation_of_a_file_panics(
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0u8..4, any::<u8>()), 1..8),
+    ) {
         const TELLING: &[u8] = b"{}[]:,-?&*!|>'\"%@`#~<=\t\n\r 0_/.\\\xff\0";
         let mut bytes = FULL.as_bytes().to_vec();
         for (index, kind, byte) in edits {

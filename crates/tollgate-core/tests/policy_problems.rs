@@ -184,7 +184,8 @@ fn entries_of_limits_fit_their_algorithm() {
 fn a_limit_that_another_one_shadows_is_refused() {
     let pair = |short: &str, long: &str| {
         let text = format!(
-            "routes: {{r: {{match: /r}}}}\ntiers:\n  t:\n    rate: 1\n    limits:\n      short: {{algorithm: {short}}}\n      \
+            "routes: {{r: {{match: /r}}}}\ntiers:\n  t:\n    rate: 1\n    limits:\n      \
+             short: {{algorithm: {short}}}\n      \
              long: {{algorithm: {long}}}\n"
         );
         problems(&text)
@@ -217,9 +218,10 @@ fn a_limit_that_another_one_shadows_is_refused() {
 
 #[test]
 fn one_problem_does_not_hide_another() {
-    let text = "tiers:\n  t:\n    rate: x\n    burst: 0\n    quota: y\n    limits:\n      l: {algorithm: z, limit: w, per: ip, \
-                routes: [q]}\nroutes:\n  r: {match: bad, cost: 0}\nidentity: {anonymous: u, api_key: [v]}\nserver: {admin: s, \
-                trusted_proxies: [k]}\nstore: j\nblocks: {after: 0, within: h}\nzz: 1\n";
+    let text = "tiers:\n  t:\n    rate: x\n    burst: 0\n    quota: y\n    limits:\n      \
+                l: {algorithm: z, limit: w, per: ip, routes: [q]}\nroutes:\n  r: {match: bad, cost: 0}\n\
+                identity: {anonymous: u, api_key: [v]}\nserver: {admin: s, trusted_proxies: [k]}\n\
+                store: j\nblocks: {after: 0, within: h}\nzz: 1\n";
     assert_eq!(problems(text).len(), 17, "{:#?}", problems(text));
 }
 

@@ -7,8 +7,8 @@ use tollgate_core::plan::HomeId;
 
 /// Turns what identifies an account or a client into its home.
 ///
-/// The key is secret and the hash has 128 bits, so nobody can choose a name that collides with another's, and the table need
-/// not keep the names.
+/// The key is secret and the hash has 128 bits, so nobody can choose a name that collides with another's, and
+/// the table need not keep the names.
 #[derive(Clone, Debug)]
 pub struct HomeHasher {
     names: SipHasher13,
@@ -30,8 +30,8 @@ impl HomeHasher {
         HomeId(self.names.hash(name).as_u128())
     }
 
-    /// The home of whoever is identified by several parts together. Each part is hashed behind its length: `["ab", "c"]` and
-    /// `["a", "bc"]` are different callers.
+    /// The home of whoever is identified by several parts together. Each part is hashed behind its length:
+    /// `["ab", "c"]` and `["a", "bc"]` are different callers.
     pub fn of_parts(&self, parts: &[&[u8]]) -> HomeId {
         let mut hasher = self.parts;
         for part in parts {

@@ -1,4 +1,5 @@
-//! Many threads on one table: nothing admitted too often, nothing counted twice, nothing lost while arrays are replaced.
+//! Many threads on one table: nothing admitted too often, nothing counted twice, nothing lost while arrays
+//! are replaced.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 

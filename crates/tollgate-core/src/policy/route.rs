@@ -19,7 +19,8 @@ enum Segment {
 
 /// A pattern such as `POST /api/convert` or `GET /api/search/**`.
 ///
-/// `*` stands for one segment, a final `**` for any number of them, none included. Without a method every method matches.
+/// `*` stands for one segment, a final `**` for any number of them, none included. Without a method every
+/// method matches.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Pattern {
     method: Option<String>,
@@ -76,7 +77,8 @@ impl Pattern {
         Ok(Self { method, segments, open_ended })
     }
 
-    /// Whether a request with this method and this normalised path is meant. A slash at the end of the path says nothing.
+    /// Whether a request with this method and this normalised path is meant. A slash at the end of the path
+    /// says nothing.
     pub fn matches(&self, method: &str, path: &str) -> bool {
         if self.method.as_deref().is_some_and(|wanted| wanted != method) {
             return false;

@@ -1,7 +1,8 @@
 //! What a rule admits at most, in the worst case: the promise of its algorithm as a value and in words.
 //!
-//! The bounds are those of `docs/algorithms.md`. They count units, so a request with a cost of 5 is 5 of them. What is
-//! charged beyond a limit on purpose (overage that is billed, a true cost above the reserved one) is not part of a bound.
+//! The bounds are those of `docs/algorithms.md`. They count units, so a request with a cost of 5 is 5 of
+//! them. What is charged beyond a limit on purpose (overage that is billed, a true cost above the reserved
+//! one) is not part of a bound.
 
 use std::fmt;
 

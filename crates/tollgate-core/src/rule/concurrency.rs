@@ -63,7 +63,8 @@ impl Slots {
                 (Answer::Fits, step, used + 1, Some(first), Some(last))
             }
             SlotAsk::Take(_) => {
-                // The slot whose end leaves fewer than `limit`. Usually the first; later ones where the limit was lowered.
+                // The slot whose end leaves fewer than `limit`. Usually the first; later ones where the limit
+                // was lowered.
                 let freed = usize::try_from(used - limit).ok().and_then(|index| held.get(index));
                 let answer = Answer::Wait(freed.map_or(Nanos::ZERO, |slot| wait(slot.deadline)));
                 (answer, SlotStep::Keep, used, first, last)

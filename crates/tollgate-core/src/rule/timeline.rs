@@ -1,8 +1,8 @@
 //! What was used, by the instant at which it stops counting: sliding buckets and the sliding log.
 //!
-//! The two differ only in that instant: a log entry counts for exactly one window, a bucket for one window after its end. The
-//! entries carry running totals, so that any stretch of them is summed by one subtraction: a decision looks at the front,
-//! the back, and rarely a handful of entries in between.
+//! The two differ only in that instant: a log entry counts for exactly one window, a bucket for one window
+//! after its end. The entries carry running totals, so that any stretch of them is summed by one subtraction:
+//! a decision looks at the front, the back, and rarely a handful of entries in between.
 
 use std::collections::VecDeque;
 
@@ -209,7 +209,8 @@ impl Timeline {
         self.entries.get(index).map_or(Nanos::ZERO, |entry| Nanos(entry.until - now.as_nanos()))
     }
 
-    /// When something used now stops counting, but never before what was used already: the order holds whatever the clock does.
+    /// When something used now stops counting, but never before what was used already: the order holds
+    /// whatever the clock does.
     fn until_in_order(&self, rule: &Windowed, grain: Grain, now: Timestamp) -> u64 {
         let newest = self.entries.back().map_or(0, |back| back.until);
         grain.until(rule, now).max(newest)

@@ -19,8 +19,8 @@ pub struct TokenBucket {
     width: Width,
 }
 
-/// Which numbers hold every quantity of a bucket. Division of 128-bit numbers is a call of many cycles, and nearly all buckets do
-/// without.
+/// Which numbers hold every quantity of a bucket. Division of 128-bit numbers is a call of many cycles, and
+/// nearly all buckets do without.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Width {
     Narrow,
@@ -38,8 +38,8 @@ pub enum BadBucket {
     FillsTooSlowly,
 }
 
-/// How far a clock must have stepped back before a bucket is set right. Less is no step: threads that read the clock just
-/// before others.
+/// How far a clock must have stepped back before a bucket is set right. Less is no step: threads that read
+/// the clock just before others.
 const STEP_BACK_MIN: u64 = 1_000_000_000;
 
 /// The theoretical arrival time: when a bucket will be full again. `parts` is below the rule's parts per nanosecond.
@@ -137,8 +137,8 @@ impl TokenBucket {
         (tat, self.verdict(answer, after))
     }
 
-    /// The instant under this rule that leaves as many units used at `now` as `tat` does under `old`, fractions included and
-    /// rounded up, but no more than the burst.
+    /// The instant under this rule that leaves as many units used at `now` as `tat` does under `old`,
+    /// fractions included and rounded up, but no more than the burst.
     pub fn carry_over(&self, old: &Self, tat: Tat, now: Timestamp) -> Tat {
         let debt = old.debt::<u128>(tat, now);
         let (units, rest) = (debt / u128::from(old.unit), debt % u128::from(old.unit));
@@ -146,8 +146,8 @@ impl TokenBucket {
         self.tat_of((units * u128::from(self.unit) + fraction).min(self.full()), now)
     }
 
-    /// An empty bucket's instant instead of `tat`, if that is further ahead than an empty bucket explains: a clock stepped
-    /// back, and without this the bucket would refuse until the clock had caught up.
+    /// An empty bucket's instant instead of `tat`, if that is further ahead than an empty bucket explains: a
+    /// clock stepped back, and without this the bucket would refuse until the clock had caught up.
     #[inline]
     pub fn mended(&self, tat: Tat, now: Timestamp) -> Option<Tat> {
         let ahead = tat.nanos.saturating_sub(now.as_nanos());

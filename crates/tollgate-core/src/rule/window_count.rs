@@ -53,8 +53,8 @@ impl WindowCount {
         (after, Verdict { answer, used: count, next: left, reset })
     }
 
-    /// Whether the count belongs to a window after the one that starts at `start`: the clock stepped back, and the later
-    /// window goes on.
+    /// Whether the count belongs to a window after the one that starts at `start`: the clock stepped back,
+    /// and the later window goes on.
     pub fn is_ahead_of(self, start: Timestamp) -> bool {
         self.start > start.as_secs()
     }

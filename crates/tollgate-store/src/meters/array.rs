@@ -36,8 +36,8 @@ pub(crate) enum Found<'a> {
 }
 
 impl Array {
-    /// The largest share of cells that may be taken, in sixteenths. More makes probes long, less makes homes dear: just after
-    /// it has doubled, an array has 158 bytes for each home.
+    /// The largest share of cells that may be taken, in sixteenths. More makes probes long, less makes homes
+    /// dear: just after it has doubled, an array has 158 bytes for each home.
     const LOAD_MAX_16THS: usize = 13;
 
     /// An array with at least `1 << length_log2` cells, all empty.
@@ -85,15 +85,16 @@ impl Array {
     pub(crate) fn cells(&self) -> &[Cell<Home>] {
         match &self.memory {
             Memory::Heap(cells) => cells,
-            // SAFETY: the mapping has this many bytes from the offset on, aligned to a huge page; zeroed memory is empty
-            // cells; cells are only ever reached through shared references.
+            // SAFETY: the mapping has this many bytes from the offset on, aligned to a huge page; zeroed
+            // memory is empty cells; cells are only ever reached through shared references.
             Memory::Map(map, offset) => unsafe {
                 std::slice::from_raw_parts(map.as_ptr().add(*offset).cast(), 1 << self.length_log2)
             },
         }
     }
 
-    /// Moves every home out, for good: each is handed to `f`, and whoever looks for one is told to start again elsewhere.
+    /// Moves every home out, for good: each is handed to `f`, and whoever looks for one is told to start
+    /// again elsewhere.
     pub(crate) fn vacate(&mut self, mut f: impl FnMut(u128, Home)) {
         for cell in self.cells() {
             if let Some((id, mut held)) = cell.seal() {

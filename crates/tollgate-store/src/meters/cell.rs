@@ -1,8 +1,8 @@
 //! A cell: one home, in one cache line, behind a lock of its own.
 //!
-//! A cell is empty until somebody claims it for a home, belongs to that home from then on, and is moved out exactly once when
-//! its array is replaced. Looking whose it is takes no lock; everything else does. Two threads therefore meet only where they
-//! decide for the same home, and then on one cache line.
+//! A cell is empty until somebody claims it for a home, belongs to that home from then on, and is moved out
+//! exactly once when its array is replaced. Looking whose it is takes no lock; everything else does. Two
+//! threads therefore meet only where they decide for the same home, and then on one cache line.
 
 use super::sync::{AtomicU32, AtomicU64, Guarded, Ordering, spin_loop, yield_now};
 
@@ -16,8 +16,8 @@ const LIVE_LOCKED: u32 = LIVE | LOCKED;
 /// Its array is being replaced; whoever comes here starts again in the new one.
 const MOVED: u32 = 4;
 
-/// How often a locked cell is looked at before the thread lets others run. A decision takes some fifty nanoseconds, so a lock
-/// that is held longer belongs to a thread that was interrupted.
+/// How often a locked cell is looked at before the thread lets others run. A decision takes some fifty
+/// nanoseconds, so a lock that is held longer belongs to a thread that was interrupted.
 const SPINS_MAX: u32 = 100;
 
 /// One home's place in an array. `B` is what is kept there.
@@ -157,7 +157,8 @@ fn pause(spins: &mut u32) {
     }
 }
 
-/// Every interleaving of a few threads, tried by loom: `RUSTFLAGS="--cfg loom" cargo test --release -p tollgate-store --lib loom`.
+/// Every interleaving of a few threads, tried by loom: `RUSTFLAGS="--cfg loom" cargo test --release -p
+/// tollgate-store --lib loom`.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use loom::sync::Arc;

@@ -1,7 +1,7 @@
 //! The meters of one home, packed: two small ones lie in the cell itself, anything more in a list of its own.
 //!
-//! Most callers have a rate and a quota, which together fill the cell to the last byte: a decision for them touches one cache
-//! line and allocates nothing.
+//! Most callers have a rate and a quota, which together fill the cell to the last byte: a decision for them
+//! touches one cache line and allocates nothing.
 
 use arrayvec::ArrayVec;
 use tollgate_core::book::LimitId;
@@ -101,7 +101,8 @@ impl Home {
         }
     }
 
-    /// Settles a plan whose charges all have their small meters here, in order, written under the very limits that are asked.
+    /// Settles a plan whose charges all have their small meters here, in order, written under the very limits
+    /// that are asked.
     #[inline]
     fn settle_in_cell(&mut self, plan: &ChargePlan<'_>, readings: &mut Readings) -> Option<Outcome> {
         let charges = plan.charges();
@@ -190,7 +191,8 @@ impl Home {
             return None;
         }
         self.form = Form::None;
-        // SAFETY: the form said that the payload holds a list, which `pack` made from a box; it does not say so any more.
+        // SAFETY: the form said that the payload holds a list, which `pack` made from a box; it does not say
+        // so any more.
         Some(unsafe { Box::from_raw(self.payload.list.0) })
     }
 }
@@ -251,7 +253,8 @@ fn settle_list(
     outcome
 }
 
-/// Where the meter of a charge is. The book is asked only if none was written under the very limit: its lock is shared by all.
+/// Where the meter of a charge is. The book is asked only if none was written under the very limit: its lock
+/// is shared by all.
 fn place_of(list: &[Entry], charge: &Charge<'_>, book: &SharedBook) -> Option<usize> {
     let mine = |entry: &&Entry| entry.sharer == charge.sharer.get();
     let exact = list.iter().position(|entry| mine(&entry) && entry.limit == charge.id);
@@ -262,7 +265,8 @@ fn place_of(list: &[Entry], charge: &Charge<'_>, book: &SharedBook) -> Option<us
     list.iter().position(|entry| mine(&entry) && book.same_meter(entry.limit, charge.id))
 }
 
-/// Whether the meters of a settled plan are written back: they were charged, or had to be changed before they could be asked.
+/// Whether the meters of a settled plan are written back: they were charged, or had to be changed before they
+/// could be asked.
 fn is_kept(outcome: Outcome, mode: Mode, readied: Readied) -> bool {
     outcome.changes_meters(mode) || (readied == Readied::Changed && mode != Mode::Peek)
 }

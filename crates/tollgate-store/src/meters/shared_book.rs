@@ -1,6 +1,7 @@
 //! The book of limits, shared by all threads.
 //!
-//! Its lock is the innermost: a thread that asks for it may hold a cell, so a thread that has it waits for nothing else.
+//! Its lock is the innermost: a thread that asks for it may hold a cell, so a thread that has it waits for
+//! nothing else.
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 

@@ -1,8 +1,8 @@
 //! The table: partitions of homes, each an array that is replaced by a larger one when it fills.
 //!
-//! A thread finds its way with two loads and takes one lock, that of the cell. While an array is being replaced, whoever needs
-//! one of its homes waits; all other partitions go on. Arrays that were replaced are given back once no thread can still be
-//! looking at them.
+//! A thread finds its way with two loads and takes one lock, that of the cell. While an array is being
+//! replaced, whoever needs one of its homes waits; all other partitions go on. Arrays that were replaced are
+//! given back once no thread can still be looking at them.
 
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,14 +19,15 @@ use super::cell::{Cell, IfEmpty};
 use super::home::{Home, Left, settle_fresh};
 use super::shared_book::SharedBook;
 
-/// How many bits of a home's hash choose its partition. 64 partitions: few enough that a million homes lie on huge pages, many
-/// enough that replacing one at ten million takes milliseconds.
+/// How many bits of a home's hash choose its partition. 64 partitions: few enough that a million homes lie on
+/// huge pages, many enough that replacing one at ten million takes milliseconds.
 const PARTITION_BITS: u32 = 6;
 
 /// The smallest array.
 const LENGTH_LOG2_MIN: u32 = 3;
 
-/// Where the array of a partition is: its first cell, with the length's logarithm in the bits that alignment leaves free.
+/// Where the array of a partition is: its first cell, with the length's logarithm in the bits that alignment
+/// leaves free.
 struct Place(AtomicPtr<Cell<Home>>);
 
 /// What is rarely needed of a partition, away from what every decision reads.
@@ -143,8 +144,8 @@ impl MeterTable {
     #[inline]
     fn cells<'g>(&self, partition: usize, _guard: &'g Guard) -> &'g [Cell<Home>] {
         let (first, length) = self.places[partition].get();
-        // SAFETY: a place always holds an array of that length, and a replaced array is given back only after every guard that
-        // was alive at the time has gone.
+        // SAFETY: a place always holds an array of that length, and a replaced array is given back only after
+        // every guard that was alive at the time has gone.
         unsafe { std::slice::from_raw_parts(first, length) }
     }
 
@@ -221,8 +222,8 @@ impl Place {
     }
 }
 
-/// The highest bits of the lower half choose the partition, the lowest ones the cell within it. The lower half is known first, so
-/// the cell is on its way from memory while the hash of the other is finished.
+/// The highest bits of the lower half choose the partition, the lowest ones the cell within it. The lower
+/// half is known first, so the cell is on its way from memory while the hash of the other is finished.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
 fn partition_of(home: HomeId) -> usize {

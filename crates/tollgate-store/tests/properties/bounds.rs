@@ -61,8 +61,8 @@ fn check(rule: &Rule, admitted: &Admissions) -> Result<(), TestCaseError> {
     }
 }
 
-/// Every interval from one admission to another. The length is that from the first to the last: a longer one that holds no
-/// more admissions allows no less.
+/// Every interval from one admission to another. The length is that from the first to the last: a longer one
+/// that holds no more admissions allows no less.
 fn every_interval(admitted: &Admissions, holds: impl Fn(Nanos, u128) -> bool) -> Result<(), TestCaseError> {
     for (first, (from, _)) in admitted.iter().enumerate() {
         let mut sum = 0;
@@ -88,8 +88,8 @@ fn every_window(
     Ok(())
 }
 
-/// At each admission the estimate, taken from all that was admitted, is at most the limit; and in any window length at most
-/// twice the limit is admitted.
+/// At each admission the estimate, taken from all that was admitted, is at most the limit; and in any window
+/// length at most twice the limit is admitted.
 fn every_estimate(admitted: &Admissions, rule: &Windowed) -> Result<(), TestCaseError> {
     let length = rule.window.as_nanos();
     for (index, (now, _)) in admitted.iter().enumerate() {

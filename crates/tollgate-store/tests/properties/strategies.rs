@@ -46,7 +46,8 @@ fn amount() -> impl Strategy<Value = Amount> {
 }
 
 fn window() -> impl Strategy<Value = Window> {
-    prop_oneof![6 => select(vec![1, 2, 10, 60, 3_600, 86_400]), 1 => 1..5_000u64, 1 => Just(u64::from(Window::MAX.as_secs()))]
+    let longest = u64::from(Window::MAX.as_secs());
+    prop_oneof![6 => select(vec![1, 2, 10, 60, 3_600, 86_400]), 1 => 1..5_000u64, 1 => Just(longest)]
         .prop_map(|secs| Window::from_secs(secs).unwrap())
 }
 
@@ -94,7 +95,8 @@ pub(crate) fn rule() -> impl Strategy<Value = Rule> {
     prop_oneof![9 => counting_rule(), 1 => concurrency()]
 }
 
-/// The terms of the meter with this number: some numbers are rates, one is slots, one a quota whose overage may be billed.
+/// The terms of the meter with this number: some numbers are rates, one is slots, one a quota whose overage
+/// may be billed.
 pub(crate) fn terms(meter: usize) -> BoxedStrategy<Terms> {
     let refuse = Excess::Refuse(RefusalStatus::TooManyRequests);
     match axis(meter) {

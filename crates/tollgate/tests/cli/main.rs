@@ -1,7 +1,8 @@
 //! The command line as a person or a script meets it: the built binary, its output to the byte, its exit status.
 //!
-//! What is printed is compared with golden files, in `tests/golden` and beside the broken policies of `tests/broken`. After
-//! a change that is meant, `TOLLGATE_BLESS=1 cargo test -p tollgate --test cli` rewrites them; read what it wrote.
+//! What is printed is compared with golden files, in `tests/golden` and beside the broken policies of
+//! `tests/broken`. After a change that is meant, `TOLLGATE_BLESS=1 cargo test -p tollgate --test cli`
+//! rewrites them; read what it wrote.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 

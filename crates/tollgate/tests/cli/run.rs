@@ -12,7 +12,8 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-/// The binary with these arguments, started in the folder `tests`, so that paths in its messages are the same everywhere.
+/// The binary with these arguments, started in the folder `tests`, so that paths in its messages are the same
+/// everywhere.
 pub(crate) fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
     command.args(args).current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"));

@@ -6,8 +6,8 @@ use super::{Typed, unwanted};
 use crate::file::sink::Sink;
 use crate::file::yaml::{Node, Value, is_number_or_bool};
 
-/// A scalar as it was typed, a number too: what it should have been is said where its meaning is known. It is never repeated in
-/// a message of its own, so it may be a secret.
+/// A scalar as it was typed, a number too: what it should have been is said where its meaning is known. It is
+/// never repeated in a message of its own, so it may be a secret.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::file) struct Verbatim(pub(in crate::file) String);
 
