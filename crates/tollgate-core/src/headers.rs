@@ -1,7 +1,6 @@
 //! What the meters say, as response headers, in the four families that clients read.
 //!
-//! Headers are handed to a sink one by one, formatted in place: the caller decides what they become, and
-//! nothing is allocated.
+//! Headers are handed to a sink one by one, formatted in place: the caller decides what they become.
 
 mod fields;
 mod structured;

@@ -97,12 +97,6 @@ impl From<WindowCount> for SmallMeter {
 }
 
 impl SmallMeter {
-    /// Whether meters of `rule` are small.
-    #[inline]
-    pub fn is_of(rule: &Rule) -> bool {
-        matches!(rule, Rule::TokenBucket(_) | Rule::FixedWindow(_) | Rule::Calendar { .. })
-    }
-
     /// What the meter is once what a clock that stepped back has left is set right, if there is anything.
     #[inline]
     pub fn mended(self, rule: &Rule, now: Timestamp) -> Option<Self> {
@@ -165,6 +159,13 @@ impl State for SmallMeter {
     #[inline]
     fn apply(&mut self, step: Self) {
         *self = step;
+    }
+}
+
+/// A small meter that was never used: what is left where a meter was moved out.
+impl Default for Meter {
+    fn default() -> Self {
+        Self::Small(SmallMeter::default())
     }
 }
 

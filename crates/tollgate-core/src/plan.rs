@@ -1,6 +1,6 @@
 //! A plan: everything one request owes, resolved, as data.
 //!
-//! The same plan is settled in memory, by a script in a shared store, and by the reference model.
+//! The same plan is settled in memory and by the reference model, and can be by a store that is far away.
 
 use arrayvec::ArrayVec;
 
@@ -61,7 +61,7 @@ pub enum Mode {
     Charge,
     /// Say what charging would answer, and change nothing.
     Peek,
-    /// Charge all of them whether they fit or not: usage that has happened already.
+    /// Charge all of them whether they fit or not: usage that has happened already. Only a slot that is not free still refuses.
     Force,
     /// Give back what a plan like this one charged then; concurrency slots are released.
     Refund {

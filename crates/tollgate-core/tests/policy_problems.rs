@@ -192,7 +192,8 @@ fn a_limit_that_another_one_shadows_is_refused() {
     };
     let shadowed = [
         ("fixed_window, limit: 100/minute", "sliding_window, limit: 50/hour"),
-        ("token_bucket, limit: 10/second, burst: 20", "fixed_window, limit: 15/minute"),
+        ("token_bucket, limit: 10/second, burst: 20", "fixed_window, limit: 8/minute"),
+        ("fixed_window, limit: 100/minute", "token_bucket, limit: 50/hour"),
         ("fixed_window, limit: 10/day, per: account", "calendar_month, limit: 5"),
         ("fixed_window, limit: 10/day, routes: [r]", "fixed_window, limit: 5/week, routes: [r]"),
     ];
@@ -206,6 +207,9 @@ fn a_limit_that_another_one_shadows_is_refused() {
         ("fixed_window, limit: 100/minute", "sliding_window, limit: 50/hour, per: account"),
         ("fixed_window, limit: 100/minute, routes: [r]", "sliding_window, limit: 50/hour"),
         ("token_bucket, limit: 10/second, burst: 3", "fixed_window, limit: 5/minute"),
+        ("token_bucket, limit: 10/second, burst: 20", "fixed_window, limit: 15/minute"),
+        ("fixed_window, limit: 100/minute", "token_bucket, limit: 10_000/hour, burst: 10"),
+        ("fixed_window, limit: 100/minute", "token_bucket, limit: 50/hour, burst: 500"),
         ("fixed_window, limit: 10/day, per: account", "calendar_month, limit: 5, on_exceeded: bill_overage"),
         ("fixed_window, limit: 10/30d, per: account", "calendar_month, limit: 5"),
         ("fixed_window, limit: 10/day, per: account", "concurrency, limit: 5"),

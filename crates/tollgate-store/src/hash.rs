@@ -9,11 +9,18 @@ use tollgate_core::plan::HomeId;
 ///
 /// The key is secret and the hash has 128 bits, so nobody can choose a name that collides with another's, and
 /// the table need not keep the names.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct HomeHasher {
     names: SipHasher13,
     /// Under a key of its own: no list of parts hashes like a name.
     parts: SipHasher13,
+}
+
+/// Without the secret.
+impl std::fmt::Debug for HomeHasher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HomeHasher").finish_non_exhaustive()
+    }
 }
 
 impl HomeHasher {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Shown, Value};
+use crate::calendar::Period;
 use crate::limit::Limit;
 use crate::rule::Rule;
 use crate::settle::Reading;
@@ -14,9 +15,10 @@ const INTEGER_MAX: u64 = 999_999_999_999_999;
 pub(super) fn write(shown: &Shown<'_>, sink: &mut impl FnMut(&'static str, &str)) {
     let mut policy = Value::new();
     let mut state = Value::new();
-    for (limit, reading) in shown.readings() {
+    for ((limit, reading), charge) in shown.readings().zip(shown.plan.charges()) {
+        let period = charge.period.as_ref();
         let fits = item(&mut policy, limit)
-            .and_then(|()| policy_parameters(&mut policy, limit, shown.now()))
+            .and_then(|()| policy_parameters(&mut policy, limit, period, shown.now()))
             .and_then(|()| item(&mut state, limit))
             .and_then(|()| state_parameters(&mut state, limit, reading));
         if fits.is_err() {
@@ -35,9 +37,14 @@ fn item(list: &mut Value, limit: &Limit) -> std::fmt::Result {
     write!(list, "{separator}\"{}\"", limit.name)
 }
 
-fn policy_parameters(out: &mut Value, limit: &Limit, now: Timestamp) -> std::fmt::Result {
+fn policy_parameters(
+    out: &mut Value,
+    limit: &Limit,
+    period: Option<&Period>,
+    now: Timestamp,
+) -> std::fmt::Result {
     write!(out, ";q={}", limit.rule.capacity().min(INTEGER_MAX))?;
-    match window_s(&limit.rule, now) {
+    match window_s(&limit.rule, period, now) {
         Some(seconds) => write!(out, ";w={seconds}"),
         None => write!(out, ";qu=\"concurrent-requests\""),
     }
@@ -53,14 +60,17 @@ fn state_parameters(out: &mut Value, limit: &Limit, reading: &Reading) -> std::f
 }
 
 /// The window over which the capacity is allotted: for a bucket, the time in which it fills.
-fn window_s(rule: &Rule, now: Timestamp) -> Option<u64> {
+fn window_s(rule: &Rule, period: Option<&Period>, now: Timestamp) -> Option<u64> {
     match rule {
         Rule::TokenBucket(bucket) => Some(bucket.fill_time().as_secs_ceil()),
         Rule::FixedWindow(rule)
         | Rule::SlidingWindow(rule)
         | Rule::SlidingBuckets(rule)
         | Rule::SlidingLog(rule) => Some(u64::from(rule.window.as_secs())),
-        Rule::Calendar { calendar, .. } => Some(calendar.period_at(now).length().as_secs_ceil()),
+        Rule::Calendar { calendar, .. } => {
+            let period = period.copied().unwrap_or_else(|| calendar.period_at(now));
+            Some(period.length().as_secs_ceil())
+        }
         Rule::Concurrency { .. } => None,
     }
 }

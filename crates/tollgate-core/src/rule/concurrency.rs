@@ -3,7 +3,7 @@
 use super::{Answer, Verdict};
 use crate::time::{Nanos, Timestamp};
 
-/// The id under which a slot is held: that of the decision that took it.
+/// The id under which a slot is held: that of the decision that took it, and never of another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SlotId(pub u64);
 

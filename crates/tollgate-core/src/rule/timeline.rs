@@ -121,23 +121,10 @@ impl Timeline {
         }
     }
 
-    /// A timeline on which `used` was used at `now`.
-    pub fn with_used(rule: &Windowed, grain: Grain, used: u64, now: Timestamp) -> Self {
-        let mut timeline = Self::default();
-        if used > 0 {
-            timeline.add(used.min(Amount::MAX), grain.until(rule, now), now.as_nanos());
-        }
-        timeline
-    }
-
     /// How many entries it holds.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    fn len(&self) -> usize {
         self.entries.len()
-    }
-
-    /// Whether it holds none.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
     }
 
     /// The meter after `step`, read without doing it.

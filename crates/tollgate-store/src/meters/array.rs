@@ -1,6 +1,8 @@
 //! An array of cells, probed one after the other from where a home's hash points.
 
-use memmap2::{Advice, MmapMut};
+use std::ptr::NonNull;
+
+use memmap2::{Advice, MmapMut, MmapRaw};
 
 use super::cell::{Cell, Held, IfEmpty, Probe};
 use super::home::Home;
@@ -8,20 +10,28 @@ use super::home::Home;
 /// Arrays from this size on are mapped on huge pages: at a million homes every decision would otherwise miss the TLB.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// The memory of an array, and who gives it back.
+/// Where the memory of an array comes from, and how it goes back.
 enum Memory {
-    Heap(Box<[Cell<Home>]>),
-    /// Zeroed pages; the cells start at this offset, where a huge page begins.
-    Map(MmapMut, usize),
+    /// A boxed slice.
+    Heap,
+    /// Zeroed pages, given back when this is dropped.
+    Map { _pages: MmapRaw },
 }
 
 /// An array of a power of two of cells.
+///
+/// The cells are reached through a pointer of their own and never through the memory's owner, which may move while other threads
+/// are looking at them.
 pub(crate) struct Array {
-    memory: Memory,
+    first: NonNull<Cell<Home>>,
     length_log2: u32,
+    memory: Memory,
     /// Whether every home has been moved out.
     vacated: bool,
 }
+
+// SAFETY: an array owns its cells, and cells can be sent and shared.
+unsafe impl Send for Array {}
 
 /// What probing an array for a home came to.
 pub(crate) enum Found<'a> {
@@ -40,26 +50,34 @@ impl Array {
     /// dear: just after it has doubled, an array has 158 bytes for each home.
     const LOAD_MAX_16THS: usize = 13;
 
-    /// An array with at least `1 << length_log2` cells, all empty.
+    /// An array with `1 << length_log2` cells, all empty.
     pub(crate) fn new(length_log2: u32) -> Self {
         let length = 1usize << length_log2;
-        let bytes = length * size_of::<Cell<Home>>();
-        let memory = Self::map(bytes)
-            .unwrap_or_else(|| Memory::Heap(std::iter::repeat_with(Cell::default).take(length).collect()));
-        Self { memory, length_log2, vacated: false }
+        let (first, memory) = Self::map(length * size_of::<Cell<Home>>()).unwrap_or_else(|| {
+            let cells: Box<[Cell<Home>]> = std::iter::repeat_with(Cell::default).take(length).collect();
+            (NonNull::from(Box::leak(cells)).cast(), Memory::Heap)
+        });
+        Self { first, length_log2, memory, vacated: false }
     }
 
     /// Pages for a large array. Without them the heap serves as well, only slower.
-    fn map(bytes: usize) -> Option<Memory> {
+    fn map(bytes: usize) -> Option<(NonNull<Cell<Home>>, Memory)> {
         if bytes < HUGE_PAGE {
             return None;
         }
         // Room to begin where a huge page begins; what is left over is never touched.
-        let map = MmapMut::map_anon(bytes + HUGE_PAGE).ok()?;
-        let offset = map.as_ptr().align_offset(HUGE_PAGE);
+        let pages = MmapRaw::from(MmapMut::map_anon(bytes + HUGE_PAGE).ok()?);
+        let offset = pages.as_ptr().align_offset(HUGE_PAGE);
         // A kernel without huge pages still has the memory.
-        let _ = map.advise_range(Advice::HugePage, offset, bytes);
-        Some(Memory::Map(map, offset))
+        let _ = pages.advise_range(Advice::HugePage, offset, bytes);
+        // SAFETY: the offset is below HUGE_PAGE, and so many bytes more were mapped.
+        let first = NonNull::new(unsafe { pages.as_mut_ptr().add(offset) })?;
+        Some((first.cast(), Memory::Map { _pages: pages }))
+    }
+
+    /// The first cell, for others to find their way.
+    pub(crate) fn first(&self) -> NonNull<Cell<Home>> {
+        self.first
     }
 
     pub(crate) fn length_log2(&self) -> u32 {
@@ -72,8 +90,8 @@ impl Array {
 
     pub(crate) fn mapped_bytes(&self) -> usize {
         match self.memory {
-            Memory::Heap(_) => 0,
-            Memory::Map(..) => self.bytes(),
+            Memory::Heap => 0,
+            Memory::Map { .. } => self.bytes(),
         }
     }
 
@@ -83,40 +101,40 @@ impl Array {
     }
 
     pub(crate) fn cells(&self) -> &[Cell<Home>] {
-        match &self.memory {
-            Memory::Heap(cells) => cells,
-            // SAFETY: the mapping has this many bytes from the offset on, aligned to a huge page; zeroed
-            // memory is empty cells; cells are only ever reached through shared references.
-            Memory::Map(map, offset) => unsafe {
-                std::slice::from_raw_parts(map.as_ptr().add(*offset).cast(), 1 << self.length_log2)
-            },
-        }
+        // SAFETY: the memory holds this many cells, which are only ever reached through shared references. Zeroed pages are
+        // empty cells.
+        unsafe { std::slice::from_raw_parts(self.first.as_ptr(), 1 << self.length_log2) }
     }
 
-    /// Moves every home out, for good: each is handed to `f`, and whoever looks for one is told to start
-    /// again elsewhere.
-    pub(crate) fn vacate(&mut self, mut f: impl FnMut(u128, Home)) {
-        for cell in self.cells() {
-            if let Some((id, mut held)) = cell.seal() {
-                f(id, held.with(std::mem::take));
-            }
-        }
+    /// Moves every home out, for good: whoever looks for one is told to start again elsewhere.
+    pub(crate) fn vacate(&mut self) -> Vec<(u128, Home)> {
+        let homes = self.cells().iter().filter_map(Cell::seal);
+        let homes = homes.map(|(id, mut held)| (id, held.with(std::mem::take))).collect();
         self.vacated = true;
+        homes
     }
 
-    /// Puts a home into an array that nobody else sees yet.
+    /// Puts a home into an array that nobody else sees yet and that has room for it.
     pub(crate) fn insert(&self, id: u128, home: Home) {
-        if let Found::Held { mut cell, .. } = find(self.cells(), id, IfEmpty::Claim) {
-            cell.with(|place| *place = home);
+        match find(self.cells(), id, IfEmpty::Claim) {
+            Found::Held { mut cell, .. } => cell.with(|place| *place = home),
+            Found::Absent | Found::Full | Found::Moved => {
+                unreachable!("the array was made to hold every home")
+            }
         }
     }
 }
 
 impl Drop for Array {
     fn drop(&mut self) {
-        if let (Memory::Map(..), false) = (&self.memory, self.vacated) {
-            // The heap drops its cells by itself; pages do not know what lies on them.
-            self.vacate(|_, home| drop(home));
+        match self.memory {
+            // SAFETY: `new` leaked a boxed slice of this length, and this is the one who gives it back.
+            Memory::Heap => drop(unsafe {
+                Box::from_raw(std::ptr::slice_from_raw_parts_mut(self.first.as_ptr(), 1 << self.length_log2))
+            }),
+            // Pages do not know what lies on them.
+            Memory::Map { .. } if !self.vacated => drop(self.vacate()),
+            Memory::Map { .. } => {}
         }
     }
 }

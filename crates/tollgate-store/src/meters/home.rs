@@ -151,8 +151,11 @@ impl Home {
             Some(list) => list,
             None => Box::new(self.small_mut().iter().map(|small| small.entry()).collect()),
         };
+        // An unwind here would forget the meters of the home.
+        let whole = AbortOnUnwind;
         let result = f(&mut list);
         self.pack(list);
+        std::mem::forget(whole);
         result
     }
 
@@ -197,6 +200,16 @@ impl Home {
     }
 }
 
+/// Ends the process when it is dropped, which happens only where a panic unwinds past it: usage that was counted must not be
+/// forgotten, and a server that restarts has it on disk.
+pub(crate) struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}
+
 /// Whether a home still has meters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Left {
@@ -219,45 +232,76 @@ fn settle_list(
 ) -> Outcome {
     let mut places = ArrayVec::<Option<usize>, CHARGES_MAX>::new();
     let mut meters = ArrayVec::<Meter, CHARGES_MAX>::new();
-    let mut readied = Readied::AsItWas;
+    let mut originals = ArrayVec::<Option<Meter>, CHARGES_MAX>::new();
     for charge in plan.charges() {
-        let rule = &charge.limit.rule;
         let place = place_of(list, charge, book);
-        let mut meter = place.map_or_else(|| Meter::fresh(rule), |place| list[place].meter.clone());
-        if let Some(place) = place {
-            let ready = match list[place].limit {
-                same if same == charge.id => meter.bring_up(rule, rule, &plan.moment(charge)),
-                other => match book.read().rule(other) {
-                    Some(written) => meter.bring_up(written, rule, &plan.moment(charge)),
-                    None => Readied::AsItWas,
-                },
-            };
-            if ready == Readied::Changed {
-                readied = Readied::Changed;
-            }
-        }
+        let meter = match place {
+            // Moved out and back again: a long log is not copied for each request.
+            Some(place) => std::mem::take(&mut list[place].meter),
+            None => Meter::fresh(&charge.limit.rule),
+        };
+        let edited = place.is_some_and(|place| list[place].limit != charge.id);
+        // A peek keeps nothing, not even what has to be changed before it can be answered.
+        let at_stake = plan.mode == Mode::Peek && (edited || matches!(meter, Meter::Small(_)));
+        originals.push(at_stake.then(|| meter.clone()));
         places.push(place);
         meters.push(meter);
     }
+    let readied = bring_up(list, plan, &places, &mut meters, book);
     let outcome = settle(plan, &mut meters, readings);
     let kept = is_kept(outcome, plan.mode, readied);
-    let charged = outcome.changes_meters(plan.mode);
-    for ((charge, place), meter) in plan.charges().iter().zip(places).zip(meters) {
-        let entry = Entry { limit: charge.id, sharer: charge.sharer.get(), meter };
+    let created = outcome.changes_meters(plan.mode) && !matches!(plan.mode, Mode::Refund { .. });
+    let settled = originals.into_iter().zip(meters).map(|(original, meter)| original.unwrap_or(meter));
+    for ((charge, place), meter) in plan.charges().iter().zip(places).zip(settled) {
         match place {
-            Some(place) if kept => list[place] = entry,
-            None if charged => list.push(entry),
-            _ => {}
+            Some(place) => {
+                list[place].meter = meter;
+                if kept {
+                    list[place].limit = charge.id;
+                }
+            }
+            None if created => list.push(Entry { limit: charge.id, sharer: charge.sharer.get(), meter }),
+            None => {}
         }
     }
+    // In the order of plans, in which they are looked for when they fit the cell again.
+    if list.len() <= SMALL_MAX {
+        list.sort_by_key(|entry| plan.charges().iter().position(|charge| entry.is_exactly(charge)));
+    }
     outcome
+}
+
+/// Makes the meters that exist ready to be asked.
+fn bring_up(
+    list: &[Entry],
+    plan: &ChargePlan<'_>,
+    places: &[Option<usize>],
+    meters: &mut [Meter],
+    book: &SharedBook,
+) -> Readied {
+    let mut readied = Readied::AsItWas;
+    for ((charge, place), meter) in plan.charges().iter().zip(places).zip(meters) {
+        let (rule, moment) = (&charge.limit.rule, plan.moment(charge));
+        let changed = match place.map(|place| list[place].limit) {
+            None => Readied::AsItWas,
+            Some(same) if same == charge.id => meter.bring_up(rule, rule, &moment),
+            Some(other) => match book.read().rule(other) {
+                Some(written) => meter.bring_up(written, rule, &moment),
+                None => Readied::AsItWas,
+            },
+        };
+        if changed == Readied::Changed {
+            readied = Readied::Changed;
+        }
+    }
+    readied
 }
 
 /// Where the meter of a charge is. The book is asked only if none was written under the very limit: its lock
 /// is shared by all.
 fn place_of(list: &[Entry], charge: &Charge<'_>, book: &SharedBook) -> Option<usize> {
     let mine = |entry: &&Entry| entry.sharer == charge.sharer.get();
-    let exact = list.iter().position(|entry| mine(&entry) && entry.limit == charge.id);
+    let exact = list.iter().position(|entry| entry.is_exactly(charge));
     if exact.is_some() || !list.iter().any(|entry| mine(&entry)) {
         return exact;
     }
@@ -269,6 +313,13 @@ fn place_of(list: &[Entry], charge: &Charge<'_>, book: &SharedBook) -> Option<us
 /// could be asked.
 fn is_kept(outcome: Outcome, mode: Mode, readied: Readied) -> bool {
     outcome.changes_meters(mode) || (readied == Readied::Changed && mode != Mode::Peek)
+}
+
+impl Entry {
+    /// Whether it is the meter of `charge`, written under the very limit.
+    fn is_exactly(&self, charge: &Charge<'_>) -> bool {
+        self.limit == charge.id && self.sharer == charge.sharer.get()
+    }
 }
 
 impl State for Small {
@@ -313,12 +364,48 @@ impl Small {
 
 #[cfg(test)]
 mod tests {
+    use tollgate_core::calendar::{Calendar, CalendarUnit};
+    use tollgate_core::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
+    use tollgate_core::plan::{HomeId, Sharer};
+    use tollgate_core::rule::{Amount, TokenBucket};
+    use tollgate_core::time::Window;
+
     use super::*;
+
+    fn limit(name: &str, axis: Axis, rule: Rule) -> Limit {
+        let excess = Excess::Refuse(RefusalStatus::TooManyRequests);
+        Limit { name: LimitName::new(name).unwrap(), axis, per: Per::Account, rule, excess }
+    }
 
     #[test]
     fn a_rate_and_a_quota_fill_a_cache_line_to_the_last_byte() {
         assert_eq!(size_of::<Small>(), 20);
         assert_eq!(size_of::<Home>(), 44);
         assert_eq!(size_of::<super::super::cell::Cell<Home>>(), 64);
+    }
+
+    #[test]
+    fn a_rate_that_was_forgotten_and_comes_back_is_found_in_the_cell_again() {
+        let calendar = Calendar::utc(CalendarUnit::Month);
+        let rate = Rule::TokenBucket(TokenBucket::new(10, Window::SECOND, 20).unwrap());
+        let limits = [
+            limit("rate", Axis::Rate, rate),
+            limit("quota", Axis::Quota, Rule::Calendar { limit: Amount::new(100).unwrap(), calendar }),
+        ];
+        let (book, mut home, mut readings) = (SharedBook::default(), Home::default(), Readings::new());
+        let plan_at = |secs| {
+            let mut plan = ChargePlan::new(HomeId(1), Timestamp::from_secs(secs), Mode::Charge, SlotId(0));
+            for limit in &limits {
+                let id = book.enter(limit);
+                plan.add(Charge { limit, id, sharer: Sharer::ALL, cost: Amount::ONE, period: None });
+            }
+            plan
+        };
+        home.settle(&plan_at(1_000), &book, &mut readings);
+        assert_eq!(home.forget_idle(&book, Timestamp::from_secs(1_060)), Left::Meters);
+        assert_eq!(home.form, Form::One);
+        home.settle(&plan_at(1_061), &book, &mut readings);
+        assert!(home.settle_in_cell(&plan_at(1_062), &mut readings).is_some());
+        assert_eq!(readings[1].used, 3);
     }
 }

@@ -16,7 +16,7 @@ use tollgate_core::time::Timestamp;
 
 use super::array::{Array, Found, find};
 use super::cell::{Cell, IfEmpty};
-use super::home::{Home, Left, settle_fresh};
+use super::home::{AbortOnUnwind, Home, Left, settle_fresh};
 use super::shared_book::SharedBook;
 
 /// How many bits of a home's hash choose its partition. 64 partitions: few enough that a million homes lie on
@@ -87,6 +87,9 @@ impl MeterTable {
 
     /// Settles a plan: charges every meter it names, or none. What they say then goes into `readings`.
     pub fn settle(&self, plan: &ChargePlan<'_>, readings: &mut Readings) -> Outcome {
+        if plan.charges().is_empty() {
+            return settle_fresh(plan, readings);
+        }
         let partition = partition_of(plan.home);
         let if_empty = match plan.mode {
             Mode::Charge | Mode::Force => IfEmpty::Claim,
@@ -98,9 +101,11 @@ impl MeterTable {
             match find(self.cells(partition, &guard), plan.home.0, if_empty) {
                 Found::Held { mut cell, fresh } => {
                     let outcome = cell.with(|home| home.settle(plan, &self.book, readings));
-                    drop(cell);
                     if fresh {
-                        self.count_new_home(partition);
+                        // Counted before the cell can be moved: whoever replaces the array counts what it moved.
+                        self.upkeep[partition].homes.fetch_add(1, Ordering::Relaxed);
+                        drop(cell);
+                        self.grow_if_full(partition);
                     }
                     return outcome;
                 }
@@ -114,13 +119,16 @@ impl MeterTable {
     /// Forgets every home whose meters have nothing to say at `now`.
     pub fn sweep(&self, now: Timestamp) -> Swept {
         let mut swept = Swept::default();
-        for (partition, upkeep) in self.upkeep.iter().enumerate() {
+        for partition in 0..self.upkeep.len() {
             let array = self.lock(partition);
-            let length_log2 = fitting(upkeep.homes.load(Ordering::Relaxed));
-            let before = upkeep.homes.load(Ordering::Relaxed);
-            let kept = self.replace(partition, array, length_log2, |home| home.forget_idle(&self.book, now));
-            swept.kept += kept;
-            swept.forgotten += before.saturating_sub(kept);
+            let sweep = |homes: &mut Vec<(u128, Home)>| {
+                let before = homes.len();
+                homes.retain_mut(|(_, home)| home.forget_idle(&self.book, now) == Left::Meters);
+                swept.kept += homes.len();
+                swept.forgotten += before - homes.len();
+                fitting(homes.len())
+            };
+            self.replace(partition, array, sweep);
         }
         swept
     }
@@ -150,8 +158,8 @@ impl MeterTable {
     }
 
     #[cold]
-    fn count_new_home(&self, partition: usize) {
-        let homes = self.upkeep[partition].homes.fetch_add(1, Ordering::Relaxed) + 1;
+    fn grow_if_full(&self, partition: usize) {
+        let homes = self.upkeep[partition].homes.load(Ordering::Relaxed);
         let (_, length) = self.places[partition].get();
         if homes > Array::homes_max(length.trailing_zeros()) {
             self.grow(partition);
@@ -160,40 +168,38 @@ impl MeterTable {
 
     #[cold]
     fn grow(&self, partition: usize) {
+        let (seen, _) = self.places[partition].get();
         let array = self.lock(partition);
-        let homes = self.upkeep[partition].homes.load(Ordering::Relaxed);
         // Another thread may have been faster.
-        if homes >= Array::homes_max(array.length_log2()) {
+        if std::ptr::eq(array.first().as_ptr(), seen) {
             let length_log2 = array.length_log2() + 1;
-            self.replace(partition, array, length_log2, |_| Left::Meters);
+            self.replace(partition, array, |_| length_log2);
         }
     }
 
-    /// Moves the homes of a partition that `keep` leaves meters to into a new array, and counts them.
+    /// Moves the homes of a partition into a new array. `choose` says which length it has, and may drop homes.
     fn replace(
         &self,
         partition: usize,
         mut array: MutexGuard<'_, Array>,
-        length_log2: u32,
-        mut keep: impl FnMut(&mut Home) -> Left,
-    ) -> usize {
-        let new = Array::new(length_log2);
-        let mut kept = 0;
-        array.vacate(|id, mut home| {
-            if keep(&mut home) == Left::Meters {
-                new.insert(id, home);
-                kept += 1;
-            }
-        });
+        choose: impl FnOnce(&mut Vec<(u128, Home)>) -> u32,
+    ) {
+        // Half of a move would strand the homes that were taken out, and send whoever looks for one in circles.
+        let whole = AbortOnUnwind;
+        let mut homes = array.vacate();
+        let new = Array::new(choose(&mut homes));
+        self.upkeep[partition].homes.store(homes.len(), Ordering::Relaxed);
+        for (id, home) in homes {
+            new.insert(id, home);
+        }
         self.places[partition].set(&new);
-        self.upkeep[partition].homes.store(kept, Ordering::Relaxed);
         let old = std::mem::replace(&mut *array, new);
         drop(array);
+        std::mem::forget(whole);
         let guard = pin();
         guard.defer(move || drop(old));
         // Give memory back soon, not after some hundred more of these.
         guard.flush();
-        kept
     }
 
     fn lock(&self, partition: usize) -> MutexGuard<'_, Array> {
@@ -207,7 +213,7 @@ impl Place {
     }
 
     fn tagged(array: &Array) -> *mut Cell<Home> {
-        array.cells().as_ptr().cast_mut().map_addr(|address| address | array.length_log2() as usize)
+        array.first().as_ptr().map_addr(|address| address | array.length_log2() as usize)
     }
 
     fn set(&self, array: &Array) {

@@ -1,5 +1,7 @@
 //! A table, a clock and the limits as they stand, driven as a front end drives them.
 
+use std::num::NonZeroU32;
+
 use tollgate_core::calendar::{Calendar, Period};
 use tollgate_core::limit::{Axis, Limit, LimitName, Per};
 use tollgate_core::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
@@ -39,6 +41,10 @@ impl Driver {
         self.limits[meter] = limit(meter, axis(meter), terms);
     }
 
+    pub(crate) fn sweep(&self) {
+        self.table.sweep(self.now);
+    }
+
     pub(crate) fn later(&mut self, nanos: u64) {
         self.now = self.now.plus(Nanos(nanos));
     }
@@ -63,7 +69,9 @@ impl Driver {
         for meter in meters {
             let limit = &self.limits[*meter];
             let cost = Amount::new(cost).unwrap();
-            plan.add(Charge { limit, id: self.table.enter(limit), sharer: Sharer::ALL, cost, period: None });
+            // Even slots look the period up beforehand, as a tariff does; for the others the calendar is asked.
+            let period = self.period(*meter, now).filter(|_| slot.is_multiple_of(2));
+            plan.add(Charge { limit, id: self.table.enter(limit), sharer: sharer(limit), cost, period });
         }
         let mut readings = Readings::new();
         let outcome = self.table.settle(&plan, &mut readings);
@@ -77,6 +85,14 @@ impl Driver {
 
     pub(crate) fn period(&self, meter: usize, now: Timestamp) -> Option<Period> {
         self.calendar(meter).map(|calendar| calendar.period_at(now))
+    }
+}
+
+/// Rates are a key's own, the rest is the account's.
+fn sharer(limit: &Limit) -> Sharer {
+    match limit.axis {
+        Axis::Rate => Sharer::key(NonZeroU32::MIN),
+        Axis::Concurrency | Axis::Quota => Sharer::ALL,
     }
 }
 

@@ -13,25 +13,45 @@ use crate::strategies::{Event, METERS, event, start, terms};
 
 const ALL: [usize; METERS] = [0, 1, 2, 3];
 
+/// Which way the clock goes in a history.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clock {
+    Forward,
+    AnyWay,
+}
+
 /// Runs random events and calls `check` before each request.
 fn with_random_history(
     events: &[Event],
+    clock: Clock,
     driver: &mut Driver,
     mut check: impl FnMut(&Driver, &[usize], u64, u64) -> Result<(), TestCaseError>,
 ) -> Result<(), TestCaseError> {
+    let mut admitted = Vec::new();
     for (step, event) in events.iter().enumerate() {
         let slot = step as u64;
         match event {
+            Event::Nothing | Event::Peek { .. } => {}
             Event::Later(nanos) => driver.later(*nanos),
+            Event::Earlier(nanos) if clock == Clock::AnyWay => driver.earlier(*nanos),
+            Event::Earlier(_) => {}
+            Event::Sweep => driver.sweep(),
             Event::Edit { meter, terms } => driver.edit(*meter, terms),
             Event::Ask { meters, cost } => {
                 check(driver, meters, *cost, slot)?;
-                driver.ask(meters, *cost, Mode::Charge, slot);
+                if let Outcome::Admitted { .. } = driver.ask(meters, *cost, Mode::Charge, slot).outcome {
+                    admitted.push((meters, *cost, slot, driver.now));
+                }
             }
             Event::Force { meters, cost } => {
                 driver.ask(meters, *cost, Mode::Force, slot);
             }
-            Event::Nothing | Event::Peek { .. } | Event::Refund { .. } | Event::Earlier(_) => {}
+            Event::Refund { ago } => {
+                if let Some(index) = admitted.len().checked_sub(ago + 1) {
+                    let (meters, cost, slot, charged_at) = admitted.remove(index);
+                    driver.ask(meters, cost, Mode::Refund { charged_at }, slot);
+                }
+            }
         }
     }
     Ok(())
@@ -55,11 +75,11 @@ impl std::fmt::Debug for Driver {
 }
 
 proptest! {
-    #![proptest_config(cases(2_000))]
+    #![proptest_config(cases(10_000))]
 
     #[test]
     fn refused_until_retry_after_then_admitted((mut driver, events) in history()) {
-        with_random_history(&events, &mut driver, |driver, meters, cost, slot| {
+        with_random_history(&events, Clock::AnyWay, &mut driver, |driver, meters, cost, slot| {
             // Charged, not peeked: an edit takes hold at the first request after it, and the waits count from there.
             let Outcome::Refused { retry_after, .. } = driver.ask(meters, cost, Mode::Charge, slot).outcome else {
                 return Ok(());
@@ -76,15 +96,19 @@ proptest! {
 
     #[test]
     fn what_is_not_admitted_leaves_every_meter_as_it_was((mut driver, events) in history()) {
-        with_random_history(&events, &mut driver, |driver, meters, cost, slot| {
-            // The first refusal after an edit carries usage over; from then on nothing moves.
-            driver.ask(meters, cost, Mode::Peek, slot);
-            let before = driver.ask(&ALL, 1, Mode::Peek, slot);
-            driver.ask(meters, cost, Mode::Peek, slot);
-            prop_assert_eq!(&driver.ask(&ALL, 1, Mode::Peek, slot), &before, "after a peek");
-            if !matches!(driver.ask(meters, cost, Mode::Peek, slot).outcome, Outcome::Admitted { .. }) {
+        with_random_history(&events, Clock::AnyWay, &mut driver, |driver, meters, cost, slot| {
+            let later = driver.now.plus(Nanos(1_234_567_890));
+            let all = |now| driver.ask_at(&ALL, 1, Mode::Peek, slot, now);
+            let before = (all(driver.now), all(later));
+            let outcome = driver.ask(meters, cost, Mode::Peek, slot).outcome;
+            prop_assert_eq!((all(driver.now), all(later)), before.clone(), "after a peek");
+            if !matches!(outcome, Outcome::Admitted { .. }) {
                 driver.ask(meters, cost, Mode::Charge, slot);
-                prop_assert_eq!(&driver.ask(&ALL, 1, Mode::Peek, slot), &before, "after a refusal");
+                prop_assert_eq!(all(driver.now), before.0, "after a refusal");
+                // From the first refusal after an edit on, usage counts under the new limit; a second one moves nothing.
+                let after = all(later);
+                driver.ask(meters, cost, Mode::Charge, slot);
+                prop_assert_eq!(all(later), after, "some time after a refusal");
             }
             Ok(())
         })?;
@@ -92,7 +116,7 @@ proptest! {
 
     #[test]
     fn a_refund_after_a_charge_is_as_if_nothing_had_been((mut driver, events) in history()) {
-        with_random_history(&events, &mut driver, |driver, meters, cost, slot| {
+        with_random_history(&events, Clock::Forward, &mut driver, |driver, meters, cost, slot| {
             let before = driver.ask(&ALL, 1, Mode::Peek, slot).readings;
             if let Outcome::Admitted { .. } = driver.ask(meters, cost, Mode::Charge, slot).outcome {
                 // A count that stopped at its maximum does not know how far it was pushed.
@@ -106,8 +130,21 @@ proptest! {
     }
 
     #[test]
+    fn nothing_overflows_at_the_ends_of_time((mut driver, events) in history(), nanos in any::<u64>(), early in any::<bool>()) {
+        let day = 86_400_000_000_000;
+        let end = Timestamp::MAX.as_nanos() - day + nanos % (2 * day);
+        driver.now = Timestamp::from_nanos(if early { nanos % day } else { end });
+        with_random_history(&events, Clock::AnyWay, &mut driver, |driver, meters, cost, slot| {
+            for reading in driver.ask(meters, cost, Mode::Peek, slot).readings {
+                prop_assert!(reading.next.0 < u64::MAX / 2 && reading.reset.0 < u64::MAX / 2);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
     fn remaining_is_never_above_the_limit_and_is_what_is_admitted((mut driver, events) in history()) {
-        with_random_history(&events, &mut driver, |driver, meters, _, slot| {
+        with_random_history(&events, Clock::AnyWay, &mut driver, |driver, meters, _, slot| {
             for meter in meters {
                 let reading = driver.ask(&[*meter], 1, Mode::Peek, slot).readings[0];
                 let capacity = driver.limit(*meter).rule.capacity();
@@ -122,6 +159,23 @@ proptest! {
                     prop_assert_ne!(ask(reading.remaining + 1), Outcome::Admitted { overage: 0 });
                 }
             }
+            Ok(())
+        })?;
+    }
+}
+
+proptest! {
+    // A sweep rebuilds the whole table, so these cases are dear.
+    #![proptest_config(cases(500))]
+
+    #[test]
+    fn a_sweep_changes_no_answer((mut driver, events) in history()) {
+        with_random_history(&events, Clock::Forward, &mut driver, |driver, _, _, slot| {
+            let later = driver.now.plus(Nanos(1_234_567_890));
+            let all = |now| driver.ask_at(&ALL, 1, Mode::Peek, slot, now);
+            let before = (all(driver.now), all(later));
+            driver.sweep();
+            prop_assert_eq!((all(driver.now), all(later)), before);
             Ok(())
         })?;
     }

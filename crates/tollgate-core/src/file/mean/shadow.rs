@@ -9,10 +9,11 @@ use super::limit::MeantLimit;
 
 const DAY_SECS: u64 = 86_400;
 
-/// How much a rule admits at once, and how long its window is at the shortest and at the longest.
+/// How much a rule may admit and must admit in its window, and how long that is at the shortest and at the longest.
 #[derive(Clone, Copy)]
 struct Reach {
-    at_once: u64,
+    most: u64,
+    least: u64,
     shortest_secs: u64,
     longest_secs: u64,
 }
@@ -44,15 +45,24 @@ fn shadows(long: &MeantLimit, short: &MeantLimit) -> bool {
         return false;
     };
     let refuses = long.limit.limit.excess != Excess::BillOverage;
-    refuses && far.shortest_secs > near.longest_secs && far.at_once < near.at_once
+    refuses && far.shortest_secs > near.longest_secs && far.most < near.least
 }
 
 fn reach(rule: &Rule) -> Option<Reach> {
-    let fixed = |at_once: u64, secs: u32| {
-        Some(Reach { at_once, shortest_secs: secs.into(), longest_secs: secs.into() })
+    let fixed = |amount: u64, secs: u32| {
+        Some(Reach { most: amount, least: amount, shortest_secs: secs.into(), longest_secs: secs.into() })
     };
     match rule {
-        Rule::TokenBucket(bucket) => fixed(bucket.burst(), bucket.window().as_secs()),
+        Rule::TokenBucket(bucket) => {
+            // A burst above the amount lets more through at once, one below it refuses sooner.
+            let (amount, burst) = (bucket.amount(), bucket.burst());
+            let most = amount.max(burst);
+            fixed(amount, bucket.window().as_secs()).map(|reach| Reach {
+                most,
+                least: amount.min(burst),
+                ..reach
+            })
+        }
         Rule::FixedWindow(counted)
         | Rule::SlidingWindow(counted)
         | Rule::SlidingBuckets(counted)
@@ -63,7 +73,8 @@ fn reach(rule: &Rule) -> Option<Reach> {
                 CalendarUnit::Month | CalendarUnit::BillingMonth => (28, 31),
             };
             Some(Reach {
-                at_once: limit.get(),
+                most: limit.get(),
+                least: limit.get(),
                 shortest_secs: shortest * DAY_SECS,
                 longest_secs: longest * DAY_SECS,
             })

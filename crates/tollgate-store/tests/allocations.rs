@@ -1,0 +1,57 @@
+//! A decision on rate and quota allocates nothing, not even after idle meters were forgotten.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tollgate_core::file;
+use tollgate_core::plan::{HomeId, Mode};
+use tollgate_core::rule::Amount;
+use tollgate_core::rule::concurrency::SlotId;
+use tollgate_core::settle::{Outcome, Readings};
+use tollgate_core::tariff::{AccountCalendar, Request, Tariff};
+use tollgate_core::time::Timestamp;
+use tollgate_store::meters::MeterTable;
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: everything is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as the caller promised.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promised.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn a_decision_allocates_nothing() {
+    let policy = file::read(b"tiers: {free: {rate: 10, burst: 20, quota: 50_000}}").unwrap().policy;
+    let table = MeterTable::new();
+    let tier = policy.tiers.iter().next().unwrap();
+    let tariff = Tariff::new(tier, &AccountCalendar::default(), |limit| table.enter(limit));
+    let mut readings = Readings::new();
+    let mut decide = |secs: u32| {
+        let (home, key) = (HomeId(7), Some(NonZeroU32::MIN));
+        let (now, mode, slot) = (Timestamp::from_secs(1_790_000_000 + secs), Mode::Charge, SlotId(0));
+        let plan = tariff.plan(&Request { home, key, route: None, cost: Amount::ONE, now, mode, slot });
+        assert!(matches!(table.settle(&plan, &mut readings), Outcome::Admitted { .. }));
+    };
+    // The first decision makes the home; after a sweep the refilled bucket is made anew.
+    decide(0);
+    table.sweep(Timestamp::from_secs(1_790_000_060));
+    decide(61);
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    (62..10_000).for_each(&mut decide);
+    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), before);
+}
