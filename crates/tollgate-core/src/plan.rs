@@ -61,7 +61,8 @@ pub enum Mode {
     Charge,
     /// Say what charging would answer, and change nothing.
     Peek,
-    /// Charge all of them whether they fit or not: usage that has happened already. Only a slot that is not free still refuses.
+    /// Charge all of them whether they fit or not: usage that has happened already. Only a slot that is not
+    /// free still refuses.
     Force,
     /// Give back what a plan like this one charged then; concurrency slots are released.
     Refund {

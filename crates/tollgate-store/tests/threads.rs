@@ -161,7 +161,8 @@ fn newcomers_are_kept_while_a_table_that_emptied_shrinks() {
         for home in 0..20_000 {
             ask(&table, spread(round * 1_000_000 + home), &limits, Mode::Charge, 0);
         }
-        // Everybody has refilled by then; the sweeps make the arrays small again while sixty-three threads bring new homes.
+        // Everybody has refilled by then; the sweeps make the arrays small again while sixty-three threads
+        // bring new homes.
         in_threads(|thread| {
             if thread == 0 {
                 table.sweep(later);

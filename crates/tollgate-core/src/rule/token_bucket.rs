@@ -75,7 +75,8 @@ impl TokenBucket {
         #[expect(clippy::cast_possible_truncation, reason = "at most AMOUNT_MAX, which fits")]
         let parts = (amount / divisor) as u32;
         let unit = window.as_nanos() / divisor;
-        // The most that is ever added up: a full bucket's debt with the clock's slack above it, and a cost that fills one.
+        // The most that is ever added up: a full bucket's debt with the clock's slack above it, and a cost
+        // that fills one.
         let most = 2 * (burst as u128 + 1) * unit as u128 + 2 * STEP_BACK_MIN as u128 * parts as u128;
         let width = if most < u64::MAX as u128 { Width::Narrow } else { Width::Wide };
         Ok(Self { amount, window, burst, unit, parts, width })

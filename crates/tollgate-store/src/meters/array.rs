@@ -20,8 +20,8 @@ enum Memory {
 
 /// An array of a power of two of cells.
 ///
-/// The cells are reached through a pointer of their own and never through the memory's owner, which may move while other threads
-/// are looking at them.
+/// The cells are reached through a pointer of their own and never through the memory's owner, which may move
+/// while other threads are looking at them.
 pub(crate) struct Array {
     first: NonNull<Cell<Home>>,
     length_log2: u32,
@@ -101,8 +101,8 @@ impl Array {
     }
 
     pub(crate) fn cells(&self) -> &[Cell<Home>] {
-        // SAFETY: the memory holds this many cells, which are only ever reached through shared references. Zeroed pages are
-        // empty cells.
+        // SAFETY: the memory holds this many cells, which are only ever reached through shared references.
+        // Zeroed pages are empty cells.
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), 1 << self.length_log2) }
     }
 

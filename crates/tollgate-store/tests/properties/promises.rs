@@ -105,7 +105,8 @@ proptest! {
             if !matches!(outcome, Outcome::Admitted { .. }) {
                 driver.ask(meters, cost, Mode::Charge, slot);
                 prop_assert_eq!(all(driver.now), before.0, "after a refusal");
-                // From the first refusal after an edit on, usage counts under the new limit; a second one moves nothing.
+                // From the first refusal after an edit on, usage counts under the new limit; a second one
+                // moves nothing.
                 let after = all(later);
                 driver.ask(meters, cost, Mode::Charge, slot);
                 prop_assert_eq!(all(later), after, "some time after a refusal");
@@ -130,7 +131,11 @@ proptest! {
     }
 
     #[test]
-    fn nothing_overflows_at_the_ends_of_time((mut driver, events) in history(), nanos in any::<u64>(), early in any::<bool>()) {
+    fn nothing_overflows_at_the_ends_of_time(
+        (mut driver, events) in history(),
+        nanos in any::<u64>(),
+        early in any::<bool>(),
+    ) {
         let day = 86_400_000_000_000;
         let end = Timestamp::MAX.as_nanos() - day + nanos % (2 * day);
         driver.now = Timestamp::from_nanos(if early { nanos % day } else { end });
