@@ -1,6 +1,6 @@
 //! The promises of `docs/algorithms.md`, held against random policies, requests, clocks and edits.
 //!
-//! Every test asks the table as a front end would. `TOLLGATE_SLOW=1` runs fifty times as many cases.
+//! Every test asks the table as a front end would. `TOLLGATE_SLOW=1` runs ten times as many cases.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
@@ -16,6 +16,6 @@ use proptest::test_runner::Config;
 fn cases(normally: u32) -> Config {
     #[expect(clippy::disallowed_methods, reason = "the switch of the slow run")]
     let slow = std::env::var_os("TOLLGATE_SLOW").is_some();
-    let cases = if slow { normally.saturating_mul(50) } else { normally };
+    let cases = if slow { normally.saturating_mul(10) } else { normally };
     Config { cases, max_shrink_iters: 50_000, ..Config::default() }
 }
