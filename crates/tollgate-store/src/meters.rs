@@ -3,8 +3,10 @@
 mod array;
 mod cell;
 mod home;
+mod list;
 mod shared_book;
 mod sync;
 mod table;
+mod unwind;
 
 pub use table::{MeterTable, Swept};

@@ -16,8 +16,10 @@ use tollgate_core::time::Timestamp;
 
 use super::array::{Array, Found, find};
 use super::cell::{Cell, IfEmpty};
-use super::home::{AbortOnUnwind, Home, Left, settle_fresh};
+use super::home::{Home, Left};
+use super::list::settle_fresh;
 use super::shared_book::SharedBook;
+use super::unwind::AbortOnUnwind;
 
 /// How many bits of a home's hash choose its partition. 64 partitions: few enough that a million homes lie on
 /// huge pages, many enough that replacing one at ten million takes milliseconds.
