@@ -333,6 +333,16 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_is_whole_where_debt_and_cost_together_outgrow_64_bits() {
+        let bucket = bucket(1_234_567, Window::DAY, 200_000);
+        let (tat, _) = bucket.settle(Tat::default(), Ask::Take(150_000), START);
+        let (_, verdict) = bucket.settle(tat, Ask::Take(100_000), START);
+        // 50,000 units are missing, at 86,400 s for 1,234,567 of them.
+        let missing = (50_000 * 86_400_000_000_000_u128).div_ceil(1_234_567);
+        assert_eq!(verdict.answer, Answer::Wait(Nanos(u64::try_from(missing).unwrap())));
+    }
+
+    #[test]
     fn numbers_out_of_range_make_no_bucket() {
         assert_eq!(TokenBucket::new(0, Window::SECOND, 1), Err(BadBucket::Amount));
         assert_eq!(TokenBucket::new(TokenBucket::AMOUNT_MAX + 1, Window::SECOND, 1), Err(BadBucket::Amount));
