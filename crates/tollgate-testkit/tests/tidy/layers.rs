@@ -11,12 +11,22 @@ struct Layer {
     uses: &'static [&'static str],
 }
 
-const LAYERS: [Layer; 5] = [
-    Layer { name: "tollgate", uses: &["tollgate-core", "tollgate-store"] },
+const LAYERS: [Layer; 9] = [
+    Layer {
+        name: "tollgate",
+        uses: &["tollgate-core", "tollgate-engine", "tollgate-ledger", "tollgate-server", "tollgate-store"],
+    },
     Layer { name: "tollgate-bench", uses: &["tollgate-core", "tollgate-store"] },
     Layer { name: "tollgate-core", uses: &[] },
+    Layer { name: "tollgate-engine", uses: &["tollgate-core", "tollgate-ledger", "tollgate-store"] },
+    Layer { name: "tollgate-ledger", uses: &["tollgate-core"] },
+    Layer {
+        name: "tollgate-server",
+        uses: &["tollgate-core", "tollgate-engine", "tollgate-ledger", "tollgate-store", "tollgate-tower"],
+    },
     Layer { name: "tollgate-store", uses: &["tollgate-core"] },
     Layer { name: "tollgate-testkit", uses: &[] },
+    Layer { name: "tollgate-tower", uses: &["tollgate-core", "tollgate-engine"] },
 ];
 
 /// Tests of every crate may use this one, and nothing else of ours that the crate itself may not.

@@ -1,0 +1,1 @@
+//! The listeners: the gateway, the decision API and the admin API.

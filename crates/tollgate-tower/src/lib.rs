@@ -1,0 +1,1 @@
+//! The middleware that stands before a service and asks Tollgate.
