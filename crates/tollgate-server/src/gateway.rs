@@ -21,4 +21,4 @@ mod upstream;
 pub use download::{BodyError, ProxyBody};
 pub use forward::{Forward, ForwardSettings};
 pub use guard::{Guard, GuardBody, GuardFuture, GuardSettings};
-pub use upstream::{BadUpstream, HttpTarget, Speaks, Upstream, UpstreamTarget};
+pub use upstream::{BadUpstream, HttpTarget, Upstream, UpstreamTarget};
