@@ -71,7 +71,11 @@ impl Clock {
 
 /// What the anchor becomes: the wall clock's if that is ahead, else a little less than it was.
 fn followed(ours_ns: u64, walls_ns: u64, passed_ns: u64) -> u64 {
-    if walls_ns >= ours_ns { walls_ns } else { walls_ns.max(ours_ns - (passed_ns / SLEW_DIVISOR).min(ours_ns)) }
+    if walls_ns >= ours_ns {
+        walls_ns
+    } else {
+        walls_ns.max(ours_ns - (passed_ns / SLEW_DIVISOR).min(ours_ns))
+    }
 }
 
 fn since_ns(anchor: Instant) -> u64 {

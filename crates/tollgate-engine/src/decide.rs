@@ -69,7 +69,7 @@ impl Engine {
         let route = routes.find(request.method, request.path);
         let permit = way.permit(&caller, route);
         if caller.plan.bypass == Bypass::Yes {
-            return self.pass(&way, caller, permit);
+            return self.pass(&way, caller, &permit);
         }
         if let Some(error) = lacks_scope(&caller, route.map(|(_, route)| route)) {
             return self.refuse_known(&way, caller, &permit, error);
@@ -89,7 +89,8 @@ impl Engine {
             Credential::ServiceToken(text) => (text, Bypass::Yes),
             Credential::Ambiguous => return Err(ErrorCode::AmbiguousKey),
             Credential::Nothing { address, headers } => {
-                let plan = way.policy.anonymous_plan(&self.meters, &self.names).ok_or(ErrorCode::MissingKey)?;
+                let plan =
+                    way.policy.anonymous_plan(&self.meters, &self.names).ok_or(ErrorCode::MissingKey)?;
                 let home = crate::identify::client_home(&self.homes, way.policy.policy(), address, headers);
                 return Ok(Caller { plan, home, account: None, key: None });
             }
@@ -110,10 +111,10 @@ impl Engine {
     }
 
     /// Admits a caller whose limits are not asked. It is recorded like any other.
-    fn pass(&self, way: &Way<'_>, caller: Caller, permit: Permit) -> Decision {
+    fn pass(&self, way: &Way<'_>, caller: Caller, permit: &Permit) -> Decision {
         if way.request.purpose == Purpose::Charge {
             match self.spool.reserve() {
-                Ok(room) => drop(room.append(&record(&permit, Kind::Charge, permit.cost, 0, way.now))),
+                Ok(room) => drop(room.append(&record(permit, Kind::Charge, permit.cost, 0, way.now))),
                 Err(_) => Counters::count(&self.counters.unrecorded),
             }
         }
@@ -124,10 +125,11 @@ impl Engine {
     fn refuse_known(&self, way: &Way<'_>, caller: Caller, permit: &Permit, error: ErrorCode) -> Decision {
         let mut readings = Readings::new();
         let request = way.request_of(permit, Mode::Peek, Charges::All);
-        let plan = caller.plan.tariff.plan(&request);
+        let plan = permit.plan.tariff.plan(&request);
         let outcome = self.meters.settle(&plan, &mut readings);
         // A peek that would be refused is no reason to say "retry after": it is not why this was refused.
-        let outcome = if let Outcome::Admitted { .. } = outcome { outcome } else { Outcome::Admitted { overage: 0 } };
+        let outcome =
+            if let Outcome::Admitted { .. } = outcome { outcome } else { Outcome::Admitted { overage: 0 } };
         let shown = Shown::of(&plan, outcome, &readings, &way.policy);
         let denial = Denial::of(error);
         shown.into_decision(way.decision(caller, permit.route, Answer::Denied(denial)))
@@ -170,10 +172,11 @@ impl Engine {
         let mode = if way.request.purpose == Purpose::Peek { Mode::Peek } else { Mode::Charge };
         // A free request, or one that was charged before, takes a place in flight and nothing else.
         let charges = if permit.cost.is_some() { Charges::All } else { Charges::Slots };
-        let tariff = &permit.plan.tariff;
+        let sold = Arc::clone(&permit.plan);
+        let tariff = &sold.tariff;
         let plan = tariff.plan(&way.request_of(&permit, mode, charges));
         let room = match (mode, permit.cost) {
-            (Mode::Charge, Some(_)) => match self.room(policy, &permit.plan) {
+            (Mode::Charge, Some(_)) => match self.room(policy, &sold) {
                 Ok(room) => room,
                 Err(error) => return self.refuse_known(way, caller, &permit, error),
             },
@@ -187,7 +190,8 @@ impl Engine {
         } else {
             // What it does not take is shown all the same.
             let all = tariff.plan(&way.request_of(&permit, Mode::Peek, Charges::All));
-            let outcome = if answer == Answer::Admitted { Outcome::Admitted { overage: 0 } } else { settled.outcome };
+            let outcome =
+                if answer == Answer::Admitted { Outcome::Admitted { overage: 0 } } else { settled.outcome };
             self.meters.settle(&all, &mut readings);
             Shown::of(&all, outcome, &readings, policy)
         };
@@ -196,9 +200,10 @@ impl Engine {
         let kept = admitted
             && (way.request.hold == Hold::Yes
                 || tariff.has(Axis::Concurrency)
-                || permit.plan.refund_on == RefundOn::ServerError);
+                || sold.refund_on == RefundOn::ServerError);
         let mut decision = shown.into_decision(way.decision(caller, permit.route, answer));
         decision.pending = settled.recorded.filter(|_| strict);
+        decision.charged = decision.pending.map(|_| Box::new(permit.clone()));
         decision.permit = kept.then(|| Box::new(permit));
         decision
     }
@@ -225,7 +230,10 @@ impl Engine {
     fn room(&self, policy: &PolicySnapshot, plan: &Plan) -> Result<Option<Reservation<'_>>, ErrorCode> {
         match self.spool.reserve() {
             Ok(room) => Ok(Some(room)),
-            Err(_) if plan.tariff.has(Axis::Quota) && policy.policy().degraded.quota == DegradedQuota::Closed => {
+            Err(_)
+                if plan.tariff.has(Axis::Quota)
+                    && policy.policy().degraded.quota == DegradedQuota::Closed =>
+            {
                 Err(ErrorCode::Unavailable)
             }
             Err(_) => {
@@ -292,6 +300,7 @@ impl Way<'_> {
             route: None,
             limits: Vec::new(),
             headers,
+            charged: None,
             permit: None,
             pending: None,
         }
@@ -307,6 +316,7 @@ impl Way<'_> {
             route,
             limits: Vec::new(),
             headers: HeaderLines::default(),
+            charged: None,
             permit: None,
             pending: None,
         }
@@ -315,9 +325,9 @@ impl Way<'_> {
 
 impl Permit {
     /// The request that this permit was given for, as limits see it.
-    pub(crate) fn request(&self, mode: Mode, charges: Charges, cost: Amount, now: Timestamp) -> Request {
+    pub(crate) fn request(&self, mode: Mode, which: Charges, cost: Amount, now: Timestamp) -> Request {
         let (home, key, route, slot) = (self.home, self.key_number, self.route, self.slot);
-        Request { home, key, route, cost, now, mode, slot, charges }
+        Request { home, key, route, cost, now, mode, slot, which }
     }
 }
 
@@ -363,7 +373,7 @@ pub(crate) fn limits_now(plan: &ChargePlan<'_>, readings: &[Reading]) -> Vec<Lim
 fn lacks_scope(caller: &Caller, route: Option<&Route>) -> Option<ErrorCode> {
     let scope = route?.scope.as_deref()?;
     match &caller.key {
-        Some(key) if key.scopes.admits(scope) => None,
+        Some(key) if key.scopes.admit(scope) => None,
         Some(_) => Some(ErrorCode::InsufficientScope),
         None => Some(ErrorCode::MissingKey),
     }
@@ -392,4 +402,3 @@ fn answer_of(plan: &ChargePlan<'_>, outcome: Outcome) -> Answer {
     };
     Answer::Denied(Denial { error, status, limit: limit.map(|limit| limit.name.clone()), retry_after })
 }
-

@@ -34,9 +34,11 @@ pub struct Decision {
     pub limits: Vec<LimitNow>,
     /// The same as headers.
     pub headers: HeaderLines,
+    /// What was charged, where the answer waits for the disk.
+    pub(crate) charged: Option<Box<Permit>>,
     /// To be finished when the request has ended.
     pub permit: Option<Box<Permit>>,
-    /// The record that has to be on disk before the answer is given.
+    /// The record that has to be on disk before the answer is given: see [`crate::Engine::settled`].
     pub pending: Option<Position>,
 }
 

@@ -1,6 +1,7 @@
 //! The end of a request: its slot is freed, and its true cost settled.
 
 use std::fmt;
+use std::time::Duration;
 
 use tollgate_core::limit::Axis;
 use tollgate_core::plan::Mode;
@@ -9,8 +10,10 @@ use tollgate_core::rule::Amount;
 use tollgate_core::settle::Readings;
 use tollgate_core::tariff::Charges;
 use tollgate_core::time::Timestamp;
-use tollgate_ledger::Kind;
+use tollgate_ledger::{Kind, Position};
 
+use crate::answer::ErrorCode;
+use crate::decision::{Answer, Decision, Denial};
 use crate::engine::{Counters, Engine};
 use crate::permit::{Permit, PermitId};
 use crate::record::record;
@@ -44,7 +47,34 @@ impl fmt::Display for FinishError {
 
 impl std::error::Error for FinishError {}
 
+/// How long an answer waits for its record to reach the disk, where the policy wants that, before it is a 503.
+const DURABLE_WAIT_MAX: Duration = Duration::from_secs(5);
+
 impl Engine {
+    /// Waits until the record of a decision is on disk, where the policy wants that before the answer. If it does not
+    /// get there, the charge is given back and the decision becomes a denial.
+    pub async fn settled(&self, decision: Decision) -> Decision {
+        match decision.pending {
+            None => decision,
+            Some(position) => self.settled_on_disk(decision, position).await,
+        }
+    }
+
+    #[cold]
+    async fn settled_on_disk(&self, mut decision: Decision, position: Position) -> Decision {
+        let waited = tokio::time::timeout(DURABLE_WAIT_MAX, self.spool.wait_durable(position)).await;
+        if matches!(waited, Ok(Ok(()))) {
+            return decision;
+        }
+        if let Some(charged) = decision.charged.take() {
+            // What cannot be given back on disk either is on record, and is the next reconciliation's to find.
+            let _ = self.finish(&charged, None, Some(0), self.now());
+        }
+        decision.permit = None;
+        decision.answer = Answer::Denied(Denial::of(ErrorCode::Unavailable));
+        decision
+    }
+
     /// Keeps the permit of a decision for whoever finishes it by its id.
     pub fn keep(&self, permit: Box<Permit>, now: Timestamp) -> PermitId {
         let id = permit.id();

@@ -16,7 +16,11 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 const HOPS_MAX: usize = 32;
 
 /// What the headers of a request present.
-pub fn credential<'h>(identity: &Identity, headers: &'h HeaderMap, address: Option<IpAddr>) -> Credential<'h> {
+pub fn credential<'h>(
+    identity: &Identity,
+    headers: &'h HeaderMap,
+    address: Option<IpAddr>,
+) -> Credential<'h> {
     let mut found: Option<Credential<'h>> = None;
     for place in &identity.api_key {
         let values = match place {
@@ -124,7 +128,10 @@ mod tests {
     use super::*;
 
     fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
-        lines.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect::<Vec<_>>()
+        lines
+            .iter()
+            .map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)))
+            .collect::<Vec<_>>()
             .into_iter()
             .fold(HeaderMap::new(), |mut map, (name, value): (http::HeaderName, HeaderValue)| {
                 map.append(name, value);

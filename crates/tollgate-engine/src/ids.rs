@@ -14,12 +14,12 @@ const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const DIGITS: usize = 26;
 const PREFIX: &str = "dec_";
 
-/// The length of an id as text.
-pub const TEXT_LENGTH: usize = PREFIX.len() + DIGITS;
-
 impl DecisionId {
+    /// The length of an id as text.
+    pub const TEXT_LENGTH: usize = PREFIX.len() + DIGITS;
+
     /// The id as text, without allocating.
-    pub fn text(self) -> arrayvec::ArrayString<TEXT_LENGTH> {
+    pub fn text(self) -> arrayvec::ArrayString<{ Self::TEXT_LENGTH }> {
         let mut text = arrayvec::ArrayString::new();
         text.push_str(PREFIX);
         for digit in digits(self.0) {
@@ -105,7 +105,9 @@ mod tests {
 
     #[test]
     fn what_is_no_id_is_not_read_as_one() {
-        for text in ["", "dec_", "dec_01", "abc", "dec_zzzzzzzzzzzzzzzzzzzzzzzzzz", "dec_0000000000000000000000000U"] {
+        for text in
+            ["", "dec_", "dec_01", "abc", "dec_zzzzzzzzzzzzzzzzzzzzzzzzzz", "dec_0000000000000000000000000U"]
+        {
             assert_eq!(DecisionId::parse(text), None, "{text}");
         }
     }

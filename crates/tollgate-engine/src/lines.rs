@@ -31,6 +31,14 @@ impl HeaderLines {
         Self { text: text.freeze(), lines }
     }
 
+    /// Adds a line.
+    pub(crate) fn push(&mut self, field: Field, value: &str) {
+        *self = Self::collect(|sink| {
+            self.iter().for_each(|(field, value)| sink(field, value));
+            sink(field, value);
+        });
+    }
+
     /// The lines as text.
     pub fn iter(&self) -> impl Iterator<Item = (Field, &str)> {
         self.lines.iter().map(|(field, start, end)| {
@@ -49,7 +57,7 @@ impl HeaderLines {
 }
 
 /// The name as HTTP libraries have it.
-pub fn name_of(field: Field) -> HeaderName {
+fn name_of(field: Field) -> HeaderName {
     HTTP_NAMES[field as usize].clone()
 }
 

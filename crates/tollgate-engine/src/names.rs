@@ -14,7 +14,7 @@ pub(crate) struct Names {
 
 impl Names {
     pub(crate) fn open(database: Database) -> Result<Self, DatabaseError> {
-        let known = database.names()?.into_iter().collect();
+        let known = database.names()?.into_iter().map(|(number, name)| (name, number)).collect();
         Ok(Self { database, known: RwLock::new(known) })
     }
 
@@ -23,7 +23,7 @@ impl Names {
         if let Some(number) = self.known.read().get(name) {
             return Ok(*number);
         }
-        let number = self.database.intern(name)?;
+        let number = self.database.intern(name).wait()?;
         self.known.write().insert(name.to_owned(), number);
         Ok(number)
     }

@@ -81,8 +81,9 @@ impl Permits {
     pub(crate) fn insert(&self, permit: Box<Permit>, now: Timestamp) {
         let mut open = self.0.lock();
         for _ in 0..DROPPED_AT_ONCE {
+            let full = open.len() >= OPEN_MAX;
             match open.first_entry() {
-                Some(oldest) if has_ended(oldest.get(), now) || open.len() >= OPEN_MAX => drop(open.pop_first()),
+                Some(oldest) if full || has_ended(oldest.get(), now) => drop(oldest.remove()),
                 _ => break,
             }
         }

@@ -7,7 +7,13 @@ use tollgate_ledger::{Flags, Kind, Record};
 use crate::permit::Permit;
 
 /// A record of something that happened to what `permit` was given for.
-pub(crate) fn record(permit: &Permit, kind: Kind, cost: Option<Amount>, overage: u64, at: Timestamp) -> Record {
+pub(crate) fn record(
+    permit: &Permit,
+    kind: Kind,
+    cost: Option<Amount>,
+    overage: u64,
+    at: Timestamp,
+) -> Record {
     Record {
         kind,
         at,

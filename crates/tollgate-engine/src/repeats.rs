@@ -48,8 +48,7 @@ impl Repeats {
     /// The shard of a name, held until the request is settled: of two at once, one is charged.
     pub(crate) fn hold(&self, home: HomeId) -> MutexGuard<'_, Shard> {
         // The home is a keyed hash: nobody chooses who waits for whom.
-        #[expect(clippy::cast_possible_truncation, reason = "only the lowest bits are wanted")]
-        self.0[home.0 as usize % SHARDS].lock()
+        self.0[usize::try_from(home.0 % SHARDS as u128).unwrap_or(0)].lock()
     }
 }
 
@@ -61,7 +60,13 @@ impl Shard {
     }
 
     /// Remembers a request that was charged.
-    pub(crate) fn remember(&mut self, home: HomeId, idempotency: Idempotency, decision: DecisionId, at: Timestamp) {
+    pub(crate) fn remember(
+        &mut self,
+        home: HomeId,
+        idempotency: Idempotency,
+        decision: DecisionId,
+        at: Timestamp,
+    ) {
         while let Some((oldest, name)) = self.order.front().copied() {
             let outdated = at.since(oldest) >= REMEMBERED || self.order.len() >= NAMES_MAX / SHARDS;
             if !outdated {

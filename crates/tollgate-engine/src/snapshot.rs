@@ -13,6 +13,7 @@ use tollgate_store::database::DatabaseError;
 use tollgate_store::directory::{PlanMemo, Standing};
 use tollgate_store::meters::MeterTable;
 
+use crate::engine::Counters;
 use crate::names::Names;
 
 /// A policy, its version, and what was resolved once for all of its requests.
@@ -106,13 +107,22 @@ impl PolicySnapshot {
     /// The plan of an account, from the memo of its standing if that was made under this policy. Nothing if the
     /// policy has no tier that it could have.
     #[inline]
-    pub(crate) fn plan_of(&self, standing: &Standing, meters: &MeterTable, names: &Names) -> Option<Arc<Plan>> {
+    pub(crate) fn plan_of(
+        &self,
+        standing: &Standing,
+        meters: &MeterTable,
+        names: &Names,
+        counters: &Counters,
+    ) -> Option<Arc<Plan>> {
         if let Some(memo) = &*standing.memo.load()
             && memo.policy == self.version
         {
             return Some(Arc::clone(&memo.plan));
         }
-        let (plan, _) = self.resolve(standing, meters, names)?;
+        let (plan, resolved) = self.resolve(standing, meters, names)?;
+        if resolved == Resolved::Smallest {
+            Counters::count(&counters.unknown_tier);
+        }
         standing.memo.store(Some(Arc::new(PlanMemo { policy: self.version, plan: Arc::clone(&plan) })));
         Some(plan)
     }

@@ -3,12 +3,11 @@
 use super::{Field, Shown, put};
 use crate::limit::{Axis, LimitName};
 use crate::policy::responses::QuotaReset;
-use crate::rule::Rule;
 use crate::time::{Nanos, Timestamp};
 
 pub(super) fn rate(shown: &Shown<'_>, sink: &mut impl FnMut(Field, &str)) {
     if let Some((limit, reading)) = shown.of_axis(Axis::Rate, LimitName::RATE) {
-        put(sink, Field::RateLimitLimit, format_args!("{}", per_window(&limit.rule)));
+        put(sink, Field::RateLimitLimit, format_args!("{}", limit.rule.per_window()));
         put(sink, Field::RateLimitRemaining, format_args!("{}", reading.remaining));
         put(sink, Field::RateLimitReset, format_args!("{}", reading.reset.as_secs_ceil()));
     }
@@ -16,7 +15,7 @@ pub(super) fn rate(shown: &Shown<'_>, sink: &mut impl FnMut(Field, &str)) {
 
 pub(super) fn x_rate(shown: &Shown<'_>, sink: &mut impl FnMut(Field, &str)) {
     if let Some((limit, reading)) = shown.of_axis(Axis::Rate, LimitName::RATE) {
-        put(sink, Field::XRateLimitLimit, format_args!("{}", per_window(&limit.rule)));
+        put(sink, Field::XRateLimitLimit, format_args!("{}", limit.rule.per_window()));
         put(sink, Field::XRateLimitRemaining, format_args!("{}", reading.remaining));
         put(sink, Field::XRateLimitReset, format_args!("{}", unix_seconds(shown.now(), reading.reset)));
     }
@@ -36,14 +35,6 @@ pub(super) fn quota(shown: &Shown<'_>, reset: QuotaReset, sink: &mut impl FnMut(
     }
     if reading.overage > 0 {
         put(sink, Field::XQuotaOverage, format_args!("{}", reading.overage));
-    }
-}
-
-/// What a limit allows per its window: for a bucket the amount and not the burst, 10 for `10/s`.
-fn per_window(rule: &Rule) -> u64 {
-    match rule {
-        Rule::TokenBucket(bucket) => bucket.amount(),
-        other => other.capacity(),
     }
 }
 
