@@ -15,6 +15,7 @@ use tollgate_store::meters::{MeterTable, Swept};
 
 use crate::clock::Clock;
 use crate::ids::DecisionIds;
+use crate::in_flight::InFlight;
 use crate::names::Names;
 use crate::permit::Permits;
 use crate::repeats::Repeats;
@@ -56,6 +57,7 @@ pub struct Engine {
     pub(crate) homes: HomeHasher,
     pub(crate) names: Names,
     pub(crate) permits: Permits,
+    pub(crate) in_flight: InFlight,
     pub(crate) repeats: Repeats,
     pub(crate) ids: DecisionIds,
     pub(crate) counters: Counters,
@@ -97,6 +99,7 @@ impl Engine {
             homes: parts.homes,
             names: found.names,
             permits: Permits::default(),
+            in_flight: InFlight::default(),
             repeats: found.repeats,
             ids: DecisionIds::new(parts.random),
             counters: Counters::default(),

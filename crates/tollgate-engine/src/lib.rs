@@ -11,6 +11,7 @@ pub mod engine;
 mod finish;
 pub mod identify;
 mod ids;
+mod in_flight;
 mod lines;
 mod look;
 mod names;
