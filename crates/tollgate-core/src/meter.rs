@@ -254,6 +254,12 @@ impl Meter {
         Readied::Changed
     }
 
+    /// How long after `now` a meter that was last written under `rule` has nothing to say any more.
+    pub fn reset(&self, rule: &Rule, now: Timestamp) -> Nanos {
+        let moment = Moment { now, period: None, slot: SlotId(0) };
+        self.settle(rule, Ask::Look, &moment).1.reset
+    }
+
     /// The meter under `new`, with the usage it has under `old`.
     fn carried_over(&self, old: &Rule, new: &Rule, moment: &Moment<'_>) -> Self {
         if let (Rule::TokenBucket(old), Rule::TokenBucket(new), Self::Small(small)) = (old, new, self) {

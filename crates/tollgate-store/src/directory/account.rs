@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use tollgate_core::plan::HomeId;
 use tollgate_core::policy::TierName;
-use tollgate_core::tariff::{AccountCalendar, Tariff};
+use tollgate_core::tariff::{AccountCalendar, Plan};
 
 use super::field::FieldError;
 use crate::key_text::{NoRandomness, random_base62};
@@ -97,5 +97,5 @@ pub struct PlanMemo {
     /// The number of the policy.
     pub policy: u64,
     /// The plan.
-    pub plan: Arc<Tariff>,
+    pub plan: Arc<Plan>,
 }
