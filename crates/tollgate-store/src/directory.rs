@@ -60,7 +60,7 @@ impl Directory {
 
     /// Accounts with a negotiated tier.
     pub fn custom_accounts(&self) -> Vec<Arc<Account>> {
-        Vec::new()
+        self.shared.index.accounts_where(|account| account.standing.load().custom.is_some())
     }
 
     /// How many accounts and keys there are: deleted and revoked ones are not.
