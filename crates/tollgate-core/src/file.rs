@@ -17,6 +17,7 @@ mod yaml;
 pub use problem::{Excerpt, Place, Problem, render};
 pub use schema::schema;
 pub use sink::PROBLEMS_MAX;
+pub use suggest::closest;
 
 use sink::Sink;
 use typed::{DocumentBody, TierBody, Typed as _};

@@ -2,8 +2,11 @@
 //!
 //! Headers are handed to a sink one by one, formatted in place: the caller decides what they become.
 
+mod field;
 mod fields;
 mod structured;
+
+pub use field::Field;
 
 use std::fmt::Write as _;
 
@@ -28,7 +31,7 @@ pub fn write(
     outcome: Outcome,
     readings: &[Reading],
     responses: &Responses,
-    mut sink: impl FnMut(&'static str, &str),
+    mut sink: impl FnMut(Field, &str),
 ) {
     let shown = Shown { plan, outcome, readings };
     for family in &responses.headers {
@@ -40,15 +43,15 @@ pub fn write(
         }
     }
     if let Some(seconds) = shown.retry_after() {
-        put(&mut sink, "Retry-After", format_args!("{seconds}"));
+        put(&mut sink, Field::RetryAfter, format_args!("{seconds}"));
     }
 }
 
-fn put(sink: &mut impl FnMut(&'static str, &str), name: &'static str, value: std::fmt::Arguments<'_>) {
+fn put(sink: &mut impl FnMut(Field, &str), field: Field, value: std::fmt::Arguments<'_>) {
     let mut text = Value::new();
     // A value that does not fit is left out whole: half a header would be worse than none.
     if text.write_fmt(value).is_ok() {
-        sink(name, &text);
+        sink(field, &text);
     }
 }
 

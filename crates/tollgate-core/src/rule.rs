@@ -103,6 +103,14 @@ impl Rule {
         }
     }
 
+    /// What it allows per its window: for a bucket the amount and not the burst, 10 for `10/s`.
+    pub fn per_window(&self) -> u64 {
+        match self {
+            Self::TokenBucket(bucket) => bucket.amount(),
+            other => other.capacity(),
+        }
+    }
+
     /// Whether a state written under `old` reads the same under this rule: same algorithm, same window, zone
     /// and anchor.
     pub fn reads_states_of(&self, old: &Self) -> bool {

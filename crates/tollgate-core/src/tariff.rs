@@ -103,6 +103,13 @@ impl Tariff {
         plan
     }
 
+    /// What a request would owe that counts as every route at once: to look at all meters of a caller.
+    pub fn plan_of_all(&self, request: &Request) -> ChargePlan<'_> {
+        let mut plan = ChargePlan::new(request.home, request.now, request.mode, request.slot);
+        self.lines.iter().for_each(|line| plan.add(line.charge(request)));
+        plan
+    }
+
     /// The limits, in the order in which they are asked.
     pub fn limits(&self) -> impl Iterator<Item = &Limit> {
         self.lines.iter().map(|line| &line.limit)
@@ -119,6 +126,8 @@ impl Tariff {
 pub struct Plan {
     /// The name of the tier.
     pub name: TierName,
+    /// The number that stands for the name in records.
+    pub number: u32,
     /// Under pressure the lowest is shed first.
     pub priority: u32,
     /// Whether its limits are asked at all.
@@ -130,10 +139,16 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of an account with this tier. `enter` gives limits their numbers in the book.
-    pub fn new(tier: &Tier, calendar: &AccountCalendar, enter: impl FnMut(&Limit) -> LimitId) -> Self {
+    /// The plan of an account with this tier, whose name has this number. `enter` gives limits theirs in the book.
+    pub fn new(
+        tier: &Tier,
+        calendar: &AccountCalendar,
+        number: u32,
+        enter: impl FnMut(&Limit) -> LimitId,
+    ) -> Self {
         Self {
             name: tier.name.clone(),
+            number,
             priority: tier.priority,
             bypass: tier.bypass,
             refund_on: tier.refund_on,

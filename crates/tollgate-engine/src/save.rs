@@ -1,0 +1,91 @@
+//! Checkpoints: what the meters say is saved now and then, so that a start reads only the end of the spool.
+//!
+//! Which meters changed since the last one, the spool itself tells: every change left a record. Nothing is written
+//! down on the way of a request for it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use tollgate_core::plan::HomeId;
+use tollgate_core::time::Timestamp;
+use tollgate_ledger::{Kind, Position, ReadError};
+use tollgate_store::database::{Checkpoint, DatabaseError, IdempotencyRow, MeterRow};
+
+use crate::engine::Engine;
+
+/// What the last checkpoint holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Saved {
+    /// Every record before it is counted in what was saved.
+    pub(crate) position: Position,
+    /// How many limits of the book were saved.
+    pub(crate) limits: u32,
+}
+
+/// Why no checkpoint was made. The last one stays, and the spool behind it.
+#[derive(Debug)]
+pub enum SaveError {
+    /// The spool could not be flushed.
+    Flush(std::io::Error),
+    /// The spool could not be read.
+    Read(ReadError),
+    /// The database did not take it.
+    Database(DatabaseError),
+}
+
+impl fmt::Display for SaveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flush(error) => write!(f, "the spool could not be flushed: {error}"),
+            Self::Read(error) => write!(f, "the spool could not be read: {error}"),
+            Self::Database(error) => write!(f, "the checkpoint could not be stored: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for SaveError {}
+
+impl Engine {
+    /// Saves what the meters say. Blocking; says how many records the checkpoint covers that the last did not.
+    pub fn save(&self, now: Timestamp) -> Result<u64, SaveError> {
+        let mut saved = self.saved.lock();
+        self.spool.flush().map_err(SaveError::Flush)?;
+        // Not the tail: a record before it may still be on its way into its slot.
+        let until = self.spool.durable();
+        let mut changed = BTreeSet::new();
+        let mut idempotency = Vec::new();
+        let report = self.spool.read(saved.position, |position, record| {
+            if position >= until {
+                return;
+            }
+            changed.insert(record.home);
+            if let (Kind::Charge, Some(name)) = (record.kind, record.idempotency) {
+                idempotency.push(IdempotencyRow {
+                    home: record.home.0,
+                    key: name.key,
+                    request: name.request,
+                    decision: record.decision,
+                    at: record.at,
+                    cost: record.cost,
+                });
+            }
+        });
+        report.map_err(SaveError::Read)?;
+        let covered = until.0.saturating_sub(saved.position.0);
+        // Meters first: a limit that is entered meanwhile is not in any image yet.
+        let meters = changed.into_iter().filter_map(|home| self.meter_row(home, now)).collect();
+        let limits = self.meters.book_images_from(saved.limits);
+        let entered = u32::try_from(limits.len()).unwrap_or(u32::MAX);
+        let checkpoint = Checkpoint { limits, meters, idempotency, position: until.0, now };
+        self.database.save_checkpoint(checkpoint).wait().map_err(SaveError::Database)?;
+        *saved = Saved { position: until, limits: saved.limits.saturating_add(entered) };
+        Ok(covered)
+    }
+
+    /// The meters of a home, with the position up to which they count: both of one moment.
+    fn meter_row(&self, home: HomeId, now: Timestamp) -> Option<MeterRow> {
+        let mut image = Vec::new();
+        let imaged = self.meters.image_of(home, now, &mut image, || self.spool.tail())?;
+        Some(MeterRow { home: home.0, position: imaged.held.0, expires_at: imaged.until, image })
+    }
+}
