@@ -15,7 +15,7 @@ use tollgate_core::time::Timestamp;
 fn plan(tier: &str) -> Plan {
     let policy = file::read(format!("tiers: {{pro: {tier}}}").as_bytes()).unwrap().policy;
     let mut book = LimitBook::default();
-    Plan::new(policy.tiers.iter().next().unwrap(), &AccountCalendar::default(), |limit| book.enter(limit))
+    Plan::new(policy.tiers.iter().next().unwrap(), &AccountCalendar::default(), 3, |limit| book.enter(limit))
 }
 
 /// The names of the limits that a request is charged for.
@@ -37,7 +37,7 @@ fn slots_and_amounts_are_the_two_parts_of_all() {
 #[test]
 fn a_plan_is_its_tier_with_the_limits_in_order() {
     let plan = plan("{rate: 10, quota: 100, priority: 7, refund_on: 5xx}");
-    assert_eq!((plan.name.as_str(), plan.priority, plan.bypass), ("pro", 7, Bypass::No));
+    assert_eq!((plan.name.as_str(), plan.number, plan.priority, plan.bypass), ("pro", 3, 7, Bypass::No));
     assert_eq!(plan.refund_on, RefundOn::ServerError);
     let names: Vec<&str> = plan.tariff.limits().map(|limit| limit.name.as_str()).collect();
     assert_eq!(names, ["rate", "quota"]);
