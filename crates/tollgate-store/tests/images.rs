@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -204,49 +203,46 @@ fn a_panic_of_who_is_told_leaves_the_table_whole() {
 
 #[test]
 fn images_taken_while_others_settle_are_of_the_moment_they_name() {
-    const HOMES: u128 = 4;
+    const HOMES: usize = 4;
+    const TURNS: usize = 4_000;
     let (table, limits) = (MeterTable::new(), [rate(), quota()]);
-    let (spool, done) = (Mutex::new(Vec::new()), AtomicBool::new(false));
-    let settle = |table: &MeterTable, home: u128, then: &mut dyn FnMut()| {
-        let plan = plan(table, HomeId(home), &limits, Mode::Force);
-        table.settle_then(&plan, &mut Readings::new(), |_| then());
-    };
-    let images = std::thread::scope(|scope| {
-        let snapshots = scope.spawn(|| {
-            let mut images = BTreeMap::new();
-            while !done.load(Ordering::Acquire) {
-                for home in 0..HOMES {
-                    let mut image = Vec::new();
-                    let imaged =
-                        table.image_of(HomeId(home), NOW, &mut image, || spool.lock().unwrap().len());
-                    if let Some(imaged) = imaged {
-                        images.insert(home, (image, imaged.held));
-                    }
-                }
-            }
-            images
+    let (spool, images) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+    let (started, done) = (AtomicBool::new(false), AtomicBool::new(false));
+    let write_down = |home: usize| {
+        let mut image = Vec::new();
+        let imaged = table.image_of(HomeId(home as u128), NOW, &mut image, || {
+            std::thread::yield_now();
+            spool.lock().unwrap().len()
         });
-        let settlers: Vec<_> = (0..4u128)
-            .map(|thread| {
-                let (table, spool, settle) = (&table, &spool, &settle);
-                scope.spawn(move || {
-                    for turn in 0..20_000 {
-                        let home = (thread + turn) % HOMES;
-                        settle(table, home, &mut || spool.lock().unwrap().push(home));
-                    }
-                })
-            })
-            .collect();
+        images.lock().unwrap().extend(imaged.map(|imaged| (home, image, imaged.held)));
+    };
+    let settle = |home: usize| {
+        let plan = plan(&table, HomeId(home as u128), &limits, Mode::Force);
+        table.settle_then(&plan, &mut Readings::new(), |_| {
+            std::thread::yield_now();
+            spool.lock().unwrap().push(home);
+        });
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Acquire) {
+                (0..HOMES).for_each(write_down);
+                started.store(true, Ordering::Release);
+            }
+        });
+        while !started.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        let settlers = [0, 1, 2, 3].map(|thread| {
+            scope.spawn(move || (thread..thread + TURNS).for_each(|turn| settle(turn % HOMES)))
+        });
         settlers.into_iter().for_each(|settler| settler.join().unwrap());
         done.store(true, Ordering::Release);
-        snapshots.join().unwrap()
     });
     let (successor, spool) = (successor(&table), spool.into_inner().unwrap());
-    for (home, (image, from)) in images {
-        successor.restore(HomeId(home), &image).unwrap();
-        for _ in spool[from..].iter().filter(|recorded| **recorded == home) {
-            settle(&successor, home, &mut || ());
-        }
-        assert_eq!(used(&successor, HomeId(home), &quota()), 20_000);
+    for (home, image, from) in images.into_inner().unwrap() {
+        successor.restore(HomeId(home as u128), &image).unwrap();
+        let since = spool[from..].iter().filter(|recorded| **recorded == home).count();
+        assert_eq!(used(&successor, HomeId(home as u128), &quota()), (TURNS - since) as u64);
     }
 }

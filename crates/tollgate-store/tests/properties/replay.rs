@@ -119,7 +119,7 @@ struct Process {
 
 impl Process {
     fn new(table: MeterTable, tier: &Tier) -> Self {
-        let plan = Plan::new(tier, &AccountCalendar::default(), |limit| table.enter(limit));
+        let plan = Plan::new(tier, &AccountCalendar::default(), 0, |limit| table.enter(limit));
         Self { table, plan }
     }
 
