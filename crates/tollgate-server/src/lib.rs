@@ -1,1 +1,4 @@
 //! The listeners: the gateway, the decision API and the admin API.
+
+pub mod gateway;
+pub mod listen;
