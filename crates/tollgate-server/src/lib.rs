@@ -1,1 +1,2 @@
 //! The listeners: the gateway, the decision API and the admin API.
+pub mod admin;
