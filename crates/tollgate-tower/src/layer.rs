@@ -113,6 +113,10 @@ pub(crate) struct Carried {
 }
 
 /// What becomes of a request that was decided on.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is taken apart where it is made; a box would be for nothing"
+)]
 pub(crate) enum Passing<B, R> {
     /// The service gets it.
     Through(Request<B>, Carried),
