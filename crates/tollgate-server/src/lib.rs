@@ -1,1 +1,3 @@
 //! The listeners: the gateway, the decision API and the admin API.
+
+pub mod decision;
