@@ -44,6 +44,11 @@ pub fn read_tier(bytes: &[u8], name: &TierName, routes: &Routes) -> Result<Tier,
     finish(tier, sink)
 }
 
+/// The seconds of a duration as files have it, such as `30s`, `24h` or `1h30m`; zero is one. Nothing if it is none.
+pub fn duration_secs(text: &str) -> Option<u64> {
+    typed::parse_span(text)
+}
+
 fn tree(bytes: &[u8], sink: &mut Sink) -> Option<yaml::Node> {
     let text = text::read(bytes, sink)?;
     let tree = yaml::parse(text, sink)?;

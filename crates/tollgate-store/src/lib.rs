@@ -4,8 +4,6 @@
 //! settling several limits together is one critical section. [`meters::MeterTable`] keeps the homes of one
 //! process in memory. [`directory::Directory`] knows the accounts and their keys, in a [`database::Database`].
 
-#![expect(dead_code, reason = "the signatures come first")]
-
 pub mod database;
 pub mod directory;
 pub mod hash;

@@ -127,3 +127,9 @@ impl From<rusqlite::Error> for DatabaseError {
         Self::of(&error)
     }
 }
+
+impl From<rusqlite::types::FromSqlError> for DatabaseError {
+    fn from(error: rusqlite::types::FromSqlError) -> Self {
+        Self::Nonsense(error.to_string())
+    }
+}

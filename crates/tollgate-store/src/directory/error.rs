@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::account::AccountId;
 use super::field::FieldError;
-use crate::database::DatabaseError;
+use crate::database::{DatabaseError, Refusal};
 use crate::key_text::NoRandomness;
 
 /// What was not found.
@@ -55,6 +55,15 @@ impl fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
+impl Refusal for WriteError {
+    fn database(&self) -> Option<&DatabaseError> {
+        match self {
+            Self::Unavailable(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
 impl From<DatabaseError> for WriteError {
     fn from(error: DatabaseError) -> Self {
         Self::Unavailable(error)
@@ -98,6 +107,15 @@ impl fmt::Display for ReadError {
 }
 
 impl std::error::Error for ReadError {}
+
+impl Refusal for ReadError {
+    fn database(&self) -> Option<&DatabaseError> {
+        match self {
+            Self::Unavailable(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 impl From<DatabaseError> for ReadError {
     fn from(error: DatabaseError) -> Self {

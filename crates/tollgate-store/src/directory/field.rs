@@ -70,6 +70,10 @@ impl ZoneName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    pub(super) fn into_text(self) -> String {
+        self.0
+    }
 }
 
 /// The day on which billing months begin.

@@ -41,10 +41,6 @@ impl Cursor {
         Self(serial)
     }
 
-    pub(super) const fn serial(self) -> u64 {
-        self.0
-    }
-
     /// The cursor of this text.
     pub fn parse(text: &str) -> Result<Self, FieldError> {
         let digits = text.strip_prefix('c').filter(|digits| digits.len() <= 16);
@@ -70,6 +66,18 @@ pub struct Page {
     pub limit: PageLimit,
     /// Where the page before ended; nothing for the first.
     pub cursor: Option<Cursor>,
+}
+
+impl Page {
+    /// The last row that was seen, or `start` for the first page.
+    pub(super) fn after(self, start: u64) -> i64 {
+        i64::try_from(self.cursor.map_or(start, |cursor| cursor.0)).unwrap_or(i64::MAX)
+    }
+
+    /// How many rows to read: one more than the page has, to see whether there is another.
+    pub(super) fn rows(self) -> u32 {
+        u32::from(self.limit.0) + 1
+    }
 }
 
 /// A part of a list.
