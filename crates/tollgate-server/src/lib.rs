@@ -3,5 +3,6 @@
 //! They are siblings that never see each other: each asks the engine, and renders what it says.
 
 pub mod admin;
+pub mod decision;
 pub mod gateway;
 pub mod listen;
