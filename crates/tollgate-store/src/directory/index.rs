@@ -140,17 +140,6 @@ impl<E: Hash + Eq, S: BuildHasher + Default> Shards<E, S> {
         drop(removed);
     }
 
-    fn filter(&self, wanted: impl Fn(&E) -> bool) -> Vec<E>
-    where
-        E: Clone,
-    {
-        let mut found = Vec::new();
-        for shard in self.shards.iter() {
-            found.extend(shard.0.read().iter().filter(|entry| wanted(entry)).cloned());
-        }
-        found
-    }
-
     /// Makes room for as many more, spread evenly.
     fn reserve(&self, entries: usize) {
         // A sixteenth more: no spreading is perfectly even.
@@ -173,11 +162,6 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// The accounts for which this holds, in no order. Looks at all of them.
-    pub(super) fn accounts_where(&self, wanted: impl Fn(&Account) -> bool) -> Vec<Arc<Account>> {
-        self.by_serial.filter(|entry| wanted(&entry.0)).into_iter().map(|entry| entry.0).collect()
-    }
-
     pub(super) fn new() -> Self {
         Self { keys: Shards::new(), by_id: Shards::new(), by_serial: Shards::new() }
     }
