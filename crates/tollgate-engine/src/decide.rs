@@ -21,7 +21,7 @@ use crate::decision::{Answer, Decision, Denial, LimitNow};
 use crate::engine::{Counters, Engine};
 use crate::ids::DecisionId;
 use crate::lines::HeaderLines;
-use crate::permit::Permit;
+use crate::permit::{Permit, Settles};
 use crate::record::record;
 use crate::request::{CallerRequest, Credential, Hold, Purpose};
 use crate::snapshot::PolicySnapshot;
@@ -149,6 +149,7 @@ impl Engine {
                 // Charged already. Only what a request in flight takes is taken again.
                 permit.decision = charged.decision;
                 permit.cost = None;
+                permit.settles = Settles::Nothing;
                 permit.charged_at = way.now;
                 let mut decision = self.settle(way, caller, permit);
                 decision.id = charged.decision;
@@ -273,6 +274,7 @@ impl Way<'_> {
             route: index,
             route_number: self.policy.route_number(index),
             cost,
+            settles: Settles::TrueCost,
             charged_at: self.now,
             slot: self.slot,
             idempotency: None,

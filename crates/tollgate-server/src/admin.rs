@@ -18,6 +18,7 @@ mod policy;
 mod problem;
 mod ready;
 mod reload;
+mod service;
 pub mod tiers;
 mod token;
 
@@ -34,6 +35,7 @@ use utoipa_axum::routes;
 
 pub use openapi::document as openapi;
 pub use reload::{LastLoads, LoadedPolicy, RejectedPolicy, ReloadState};
+pub use service::AdminService;
 pub use token::{AdminToken, BadToken};
 
 use auth::Failures;
