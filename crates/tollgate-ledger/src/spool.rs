@@ -1,14 +1,35 @@
 //! The spool: every admitted request leaves one record here before it is answered.
+//!
+//! Records lie in segments, files of fixed slots that are mapped while they are written to. Appending is a few writes
+//! to memory that outlives the process: the kernel has them when it is killed, the disk has them a few milliseconds
+//! later. A background thread makes segments ahead of time and flushes.
 
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use crate::record::{Record, layout};
+use keeper::Keeper;
+use line::Credit;
+use mapping::Mapping;
+use recovery::Recovered;
+use segment::{Disk, Extent, RealDisk};
+use works::Works;
 
-use crate::record::Record;
-
+mod catalog;
 mod error;
+mod keeper;
+mod line;
+mod mapping;
+mod reader;
+mod recovery;
+mod segment;
+#[cfg(test)]
+mod tests;
+mod warmth;
+mod works;
 
 pub use error::{FlushFailed, Full, OpenError, ReadError};
 
@@ -72,74 +93,139 @@ pub struct ReadReport {
 
 /// The append-only record of every admitted request.
 pub struct Spool {
-    records: Mutex<Vec<Record>>,
+    // Dropped before the lock: nobody works on the spool when others may open it.
+    keeper: Keeper,
+    works: Arc<Works>,
+    /// Keeps other processes out.
+    _lock: File,
 }
 
 /// Room for one record. Dropping it gives the room back.
 #[must_use]
+#[derive(Debug)]
 pub struct Reservation<'s> {
-    spool: &'s Spool,
+    credit: Credit<'s>,
 }
 
 impl Spool {
-    /// Opens the spool in `dir`, which is made if it is not there.
-    pub fn open(_dir: &Path, _settings: SpoolSettings) -> Result<Self, OpenError> {
-        Ok(Self { records: Mutex::default() })
+    /// Opens the spool in `dir`, which is made if it is not there. A full disk does not stop it from being opened;
+    /// [`Spool::health`] tells.
+    pub fn open(dir: &Path, settings: SpoolSettings) -> Result<Self, OpenError> {
+        Self::open_on(dir, settings, Box::new(RealDisk))
+    }
+
+    fn open_on(dir: &Path, settings: SpoolSettings, disk: Box<dyn Disk>) -> Result<Self, OpenError> {
+        let SpoolSettings { segment_records: records, flush_every } = settings;
+        if records == 0 {
+            return Err(OpenError::Settings { problem: "a segment must have room for a record" });
+        }
+        if flush_every.is_zero() {
+            return Err(OpenError::Settings { problem: "the time between two flushes must not be zero" });
+        }
+        let failed = |source| OpenError::Io { path: dir.to_owned(), source };
+        let found = recovery::recover(dir, records)?;
+        let works = Works::new(dir, &found, records, disk, |extent| map(dir, extent))?;
+        match works.prepare() {
+            Err(error) if !is_no_space(&error) => return Err(failed(error)),
+            _ => {}
+        }
+        let works = Arc::new(works);
+        let keeper = Keeper::start(Arc::clone(&works), flush_every).map_err(failed)?;
+        let Recovered { lock, .. } = found;
+        Ok(Self { keeper, works, _lock: lock })
     }
 
     /// Room for one record, without a system call.
+    #[inline]
     pub fn reserve(&self) -> Result<Reservation<'_>, Full> {
-        Ok(Reservation { spool: self })
+        match self.works.line.take() {
+            Some(credit) => Ok(Reservation { credit }),
+            None => Err(self.refuse()),
+        }
+    }
+
+    #[cold]
+    fn refuse(&self) -> Full {
+        if self.works.is_well() {
+            self.keeper.wake();
+        }
+        Full
     }
 
     /// The first record that is not forgotten.
     pub fn first(&self) -> Position {
-        Position(0)
+        Position(self.works.catalog.lock().first())
     }
 
     /// Where the next record will stand.
     pub fn tail(&self) -> Position {
-        Position(self.records.lock().len() as u64)
+        Position(self.works.line.tail())
     }
 
-    /// Reads every record from `from` up to where the tail is now.
-    pub fn read(
-        &self,
-        from: Position,
-        mut each: impl FnMut(Position, &Record),
-    ) -> Result<ReadReport, ReadError> {
-        let records = self.records.lock().clone();
-        let mut report = ReadReport { next: Position(records.len() as u64), ..ReadReport::default() };
-        for (position, record) in (0..).zip(&records).filter(|(position, _)| *position >= from.0) {
-            each(Position(position), record);
-            report.read += 1;
-        }
-        Ok(report)
+    /// Reads every record from `from` up to where the tail is now. If somebody is in the middle of an append and does
+    /// not get on with it, reading ends there, and the report says where to go on.
+    pub fn read(&self, from: Position, each: impl FnMut(Position, &Record)) -> Result<ReadReport, ReadError> {
+        reader::read(&self.works, from, each)
     }
 
     /// Everything before it is on disk.
     pub fn durable(&self) -> Position {
-        self.tail()
+        Position(self.works.progress.borrow().durable)
     }
 
-    /// Returns when the record at `position` is on disk. One flush serves all who wait.
-    pub async fn wait_durable(&self, _position: Position) -> Result<(), FlushFailed> {
-        Ok(())
+    /// Returns when the record at `position` is on disk, or when the disk does not take it. One flush serves all who
+    /// wait.
+    pub async fn wait_durable(&self, position: Position) -> Result<(), FlushFailed> {
+        let mut progress = self.works.progress.subscribe();
+        if progress.borrow_and_update().durable > position.0 {
+            return Ok(());
+        }
+        self.keeper.wake();
+        let told = |progress: &works::Progress| progress.durable > position.0 || progress.failure.is_some();
+        let failure = match progress.wait_for(told).await {
+            Ok(progress) if progress.durable > position.0 => return Ok(()),
+            Ok(progress) => progress.failure.clone(),
+            // Whoever sends is in `self`, so this does not come to pass.
+            Err(_) => None,
+        };
+        Err(FlushFailed { reason: failure.as_deref().unwrap_or("the spool is closed").to_owned() })
     }
 
     /// How it is doing.
     pub fn health(&self) -> Health {
-        Health::Good
+        if let Some(reason) = &self.works.progress.borrow().failure {
+            return Health::Failing { reason: reason.as_ref().to_owned() };
+        }
+        match self.works.full_reason() {
+            Some(reason) => Health::Full { left: self.works.line.credits(), reason },
+            None => Health::Good,
+        }
     }
 
-    /// Removes the segments that lie wholly before `position`, and says how many.
-    pub fn forget_before(&self, _position: Position) -> io::Result<usize> {
-        Ok(0)
+    /// Removes the segments that lie wholly before `position` and are on disk, and says how many. The last one stays.
+    pub fn forget_before(&self, position: Position) -> io::Result<usize> {
+        let mut forgotten = 0;
+        loop {
+            let Some(segment) = self.works.catalog.lock().forget_first_before(position.0) else { break };
+            // The first one first, so that a crash leaves no gap.
+            match std::fs::remove_file(segment.extent.path(&self.works.dir)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    self.works.catalog.lock().insert(segment);
+                    return Err(error);
+                }
+                _ => forgotten += 1,
+            }
+        }
+        if forgotten > 0 {
+            segment::sync_directory(&self.works.dir)?;
+        }
+        Ok(forgotten)
     }
 
-    /// Everything appended so far is on disk when this returns.
+    /// Everything appended so far is on disk when this returns. An append that is begun and not finished is waited
+    /// for, a second at most.
     pub fn flush(&self) -> io::Result<()> {
-        Ok(())
+        self.works.flush_all()
     }
 
     /// Flushes and stops.
@@ -148,11 +234,31 @@ impl Spool {
     }
 }
 
+/// Flushes, for what it is worth: [`Spool::close`] also says whether it worked.
+impl Drop for Spool {
+    fn drop(&mut self) {
+        let _ = self.works.flush_complete();
+    }
+}
+
 impl Reservation<'_> {
     /// Appends the record. Never fails, makes no system call, and may be called while a spin lock is held.
+    #[inline]
     pub fn append(self, record: &Record) -> Position {
-        let mut records = self.spool.records.lock();
-        records.push(*record);
-        Position(records.len() as u64 - 1)
+        let bytes = layout::encode(record);
+        Position(self.credit.claim().write(bytes))
     }
+}
+
+/// Maps a segment that was found.
+fn map(dir: &Path, extent: Extent) -> Result<Mapping, OpenError> {
+    let path = extent.path(dir);
+    let file = OpenOptions::new().read(true).write(true).open(&path);
+    let mapping = file.and_then(|file| Mapping::new(&file, extent.records));
+    mapping.map_err(|source| OpenError::Io { path, source })
+}
+
+/// Whether space is missing, which may come back.
+fn is_no_space(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

@@ -6,9 +6,14 @@ use clap::Parser as _;
 
 mod cli;
 mod commands;
+mod environment;
 mod exit;
 mod output;
 mod source;
+
+/// Many small things are allocated on many threads; the system's allocator is slower at both.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     // Wrong usage ends here, with 2; so do --help and --version, with 0.

@@ -8,6 +8,7 @@ use crate::policy::{Document, Policy, StoreSettings};
 use crate::time::{Nanos, Window};
 
 mod abuse;
+mod allowance;
 mod bucket;
 mod identity;
 mod ledger;

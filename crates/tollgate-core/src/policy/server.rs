@@ -5,6 +5,10 @@ use std::path::PathBuf;
 
 use super::url::HttpUrl;
 
+pub mod allowance;
+
+pub use allowance::{Maxima, Timeouts};
+
 /// Addresses: read once, at start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ServerSettings {
@@ -20,6 +24,10 @@ pub struct ServerSettings {
     pub trusted_proxies: Vec<Network>,
     /// The certificate of the gateway; nothing: plain HTTP.
     pub tls: Option<TlsFiles>,
+    /// How long callers and the upstream may take.
+    pub timeouts: Timeouts,
+    /// How much callers may send.
+    pub max: Maxima,
 }
 
 impl ServerSettings {
@@ -44,6 +52,8 @@ impl Default for ServerSettings {
             upstream: None,
             trusted_proxies: Vec::new(),
             tls: None,
+            timeouts: Timeouts::default(),
+            max: Maxima::default(),
         }
     }
 }

@@ -39,9 +39,9 @@ pub(crate) enum Content {
     Newer { version: u8 },
 }
 
-/// The bytes of a record that will stand at `position`.
+/// The bytes of a record, but for the checksum: they can be made before its position is known.
 #[inline]
-pub(crate) fn encode(record: &Record, position: u64) -> SlotBytes {
+pub(crate) fn encode(record: &Record) -> SlotBytes {
     let mut bytes = [0; SLOT_BYTES];
     let (idempotent, Idempotency { key, request }) = match record.idempotency {
         Some(idempotency) => (IDEMPOTENT, idempotency),
@@ -67,9 +67,14 @@ pub(crate) fn encode(record: &Record, position: u64) -> SlotBytes {
     bytes[96..104].copy_from_slice(&record.overage.to_le_bytes());
     bytes[104..112].copy_from_slice(&key.to_le_bytes());
     bytes[112..120].copy_from_slice(&request.to_le_bytes());
-    let sum = checksum(&bytes, position);
-    bytes[0..4].copy_from_slice(&sum.to_le_bytes());
     bytes
+}
+
+/// Completes the bytes of a record that will stand at `position`.
+#[inline]
+pub(crate) fn seal(bytes: &mut SlotBytes, position: u64) {
+    let sum = checksum(bytes, position);
+    bytes[0..4].copy_from_slice(&sum.to_le_bytes());
 }
 
 /// What lies in the slot at `position`. Any bytes will do.
@@ -107,15 +112,12 @@ pub(crate) fn decode(bytes: &SlotBytes, position: u64) -> Content {
     })
 }
 
-/// Over the position and everything but the checksum itself, whose place the position's lower half takes: all 128
-/// bytes at once is what the fast path of the checksum wants.
+/// Over the position, both halves of it mixed, and everything but the checksum itself.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the halves of the position")]
 fn checksum(bytes: &SlotBytes, position: u64) -> u32 {
-    let mut covered = *bytes;
-    covered[0..4].copy_from_slice(&(position as u32).to_le_bytes());
-    let mut hasher = crc32fast::Hasher::new_with_initial((position >> 32) as u32);
-    hasher.update(&covered);
+    let mut hasher = crc32fast::Hasher::new_with_initial(position as u32 ^ (position >> 32) as u32);
+    hasher.update(&bytes[4..]);
     hasher.finalize()
 }
 
@@ -126,3 +128,6 @@ fn part<const LENGTH: usize>(bytes: &SlotBytes, start: usize) -> [u8; LENGTH] {
     part.copy_from_slice(&bytes[start..start + LENGTH]);
     part
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use super::{allowance, section};
 use crate::file::sink::Sink;
 use crate::file::typed::{At, Field, List, ServerBody, Text, Verbatim};
 use crate::file::yaml::shown;
@@ -23,6 +24,8 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
     let tls = body.tls.value().and_then(|tls| {
         Some(TlsFiles { cert: tls.cert.value()?.0.clone().into(), key: tls.key.value()?.0.clone().into() })
     });
+    let timeouts = section(&body.timeouts, |body| allowance::timeouts(body, sink));
+    let max = section(&body.max, |body| allowance::maxima(body, sink));
     Some(ServerSettings {
         gateway: gateway?,
         decision: decision?,
@@ -30,6 +33,8 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
         upstream: upstream?,
         trusted_proxies: trusted_proxies?,
         tls,
+        timeouts: timeouts?,
+        max: max?,
     })
 }
 

@@ -1,6 +1,6 @@
 //! The body of `server`.
 
-use super::{List, Text, Verbatim, body};
+use super::{List, Span, Text, Verbatim, Whole, body};
 
 body! {
     /// Addresses and what stands behind and before them. Read once, at start.
@@ -17,6 +17,10 @@ body! {
         "trusted_proxies" => trusted_proxies: List<Text>,
         /// The certificate of the gateway. Default: none, plain HTTP.
         "tls" => tls: TlsBody,
+        /// How long callers and the upstream may take.
+        "timeouts" => timeouts: TimeoutsBody,
+        /// How much callers may send.
+        "max" => max: MaximaBody,
     }
 }
 
@@ -27,5 +31,37 @@ body! {
         required "cert" => cert: Text,
         /// The file of the private key.
         required "key" => key: Text,
+    }
+}
+
+body! {
+    /// How long callers and the upstream may take.
+    struct TimeoutsBody {
+        /// Opening a connection to the upstream. Default: 5s.
+        "connect" => connect: Span,
+        /// The head of the upstream's answer. Default: 60s.
+        "read" => read: Span,
+        /// The next part of a body, in either direction. Default: 60s.
+        "idle" => idle: Span,
+        /// The next request on an open connection. Default: 75s.
+        "keep_alive" => keep_alive: Span,
+        /// The head of a request, from its first byte on. Default: 10s.
+        "header" => header: Span,
+    }
+}
+
+body! {
+    /// How much callers may send.
+    struct MaximaBody {
+        /// The bytes of a request's body. Default: 104_857_600.
+        "body" => body: Whole,
+        /// The bytes of a request's head. Default: 32_768.
+        "headers" => headers: Whole,
+        /// The number of a request's headers. Default: 100.
+        "header_count" => header_count: Whole,
+        /// The bytes of a request's path and query. Default: 8_192.
+        "uri" => uri: Whole,
+        /// The connections at a time. Default: 10_000.
+        "connections" => connections: Whole,
     }
 }

@@ -18,7 +18,9 @@ use crate::meters::shared_book::SharedBook;
 pub struct Imaged<R> {
     /// What was read while the home was held.
     pub held: R,
-    /// When the home will have nothing to say any more, if nobody calls.
+    /// When the home will have nothing to say any more, if nobody calls. A stored image can be dropped once
+    /// everything that would still be replayed on top of it is later than this, and not before: what is
+    /// replayed earlier counts from what the image says.
     pub until: Timestamp,
 }
 

@@ -62,16 +62,16 @@ impl<'p> LimitEntry<'p> {
         };
         Self {
             name: limit.name.as_str(),
-            algorithm: super::algorithm(&limit.rule),
+            algorithm: limit.rule.algorithm(),
             limit: amount,
             window_seconds,
             burst,
-            per: super::per(limit.per),
-            axis: super::axis(limit.axis),
+            per: limit.per.as_str(),
+            axis: limit.axis.as_str(),
             routes: super::route_names(entry, routes),
             on_exceeded,
             status,
-            bound: super::bound(limit),
+            bound: limit.bound(),
         }
     }
 }

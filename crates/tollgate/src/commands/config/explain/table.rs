@@ -44,12 +44,12 @@ fn row(entry: &TierLimit, routes: &Routes) -> [String; COLUMNS.len()] {
     };
     [
         limit.name.to_string(),
-        super::algorithm(&limit.rule).to_owned(),
+        limit.rule.algorithm().to_owned(),
         amount(&limit.rule),
-        super::per(limit.per).to_owned(),
+        limit.per.as_str().to_owned(),
         counts,
         when_spent,
-        super::bound(limit),
+        limit.bound(),
     ]
 }
 

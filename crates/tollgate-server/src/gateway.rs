@@ -1,0 +1,28 @@
+//! The gateway: what an admitted request goes through on its way to the upstream, and its answer on the way back.
+//!
+//! It knows no limit. It never buffers a body, never repeats a request of which a byte was sent, and never says where the
+//! upstream is.
+
+mod dial;
+mod download;
+mod echo;
+mod forward;
+mod guard;
+mod h2;
+mod headers;
+mod link;
+mod pool;
+mod problem;
+mod service;
+pub mod shape;
+mod steer;
+mod tunnel;
+mod upload;
+mod upstream;
+
+pub use download::{BodyError, ProxyBody};
+pub use forward::{Forward, ForwardSettings};
+pub use guard::{Guard, GuardBody, GuardFuture, GuardSettings};
+pub use service::{Gateway, Introduce, gateway};
+pub use steer::Steer;
+pub use upstream::{BadUpstream, HttpTarget, Speaks, Upstream, UpstreamTarget};

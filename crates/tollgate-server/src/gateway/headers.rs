@@ -1,0 +1,184 @@
+//! Headers on their way through: what belongs to one connection stays behind, what the gateway knows is added.
+
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, EXPECT, Entry, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE,
+    TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Version, request};
+use tollgate_core::policy::Network;
+
+use crate::listen::Peer;
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+/// What the gateway says about itself begins with this; from a caller it would be a lie.
+const OURS: &str = "x-tollgate-";
+
+/// Header names are few; more than this many of one connection's own are not worth a larger table.
+const HOPS_MAX: usize = 32;
+
+/// Whether a header belongs to one connection and not to the request.
+fn is_hop(name: &HeaderName) -> bool {
+    *name == CONNECTION
+        || *name == TRANSFER_ENCODING
+        || *name == UPGRADE
+        || *name == TE
+        || *name == PROXY_AUTHENTICATE
+        || *name == PROXY_AUTHORIZATION
+        || *name == KEEP_ALIVE
+        || *name == PROXY_CONNECTION
+        || *name == HTTP2_SETTINGS
+}
+
+/// Removes what belongs to one connection, and what else `also` says.
+fn remove_hops(headers: &mut HeaderMap, also: impl Fn(&HeaderName) -> bool) {
+    remove_named(headers);
+    let mut hops = [const { None }; HOPS_MAX];
+    loop {
+        let mut found = 0;
+        for (hop, name) in hops.iter_mut().zip(headers.keys().filter(|name| is_hop(name) || also(name))) {
+            *hop = Some(name.clone());
+            found += 1;
+        }
+        for name in hops.iter_mut().filter_map(Option::take) {
+            headers.remove(name);
+        }
+        if found < HOPS_MAX {
+            return;
+        }
+    }
+}
+
+/// Removes the headers that `Connection` names.
+fn remove_named(headers: &mut HeaderMap) {
+    if !headers.contains_key(CONNECTION) {
+        return;
+    }
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .flat_map(tokens)
+        .filter_map(|token| HeaderName::from_bytes(token).ok())
+        // A caller may not take away what the upstream needs to understand the request.
+        .filter(|name| *name != HOST && *name != CONTENT_LENGTH && *name != TE && *name != UPGRADE)
+        .collect();
+    for name in named {
+        headers.remove(name);
+    }
+}
+
+/// The parts of a list, without the blanks around them.
+fn tokens(value: &HeaderValue) -> impl Iterator<Item = &[u8]> {
+    value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
+}
+
+fn has_token(headers: &HeaderMap, name: &HeaderName, wanted: &[u8]) -> bool {
+    headers.get_all(name).iter().flat_map(tokens).any(|token| token.eq_ignore_ascii_case(wanted))
+}
+
+/// The protocol that the caller wants to change to, if the gateway lets it.
+///
+/// Not to another HTTP: what passes through such a tunnel would be requests that nobody counts.
+pub(super) fn upgrade(parts: &request::Parts) -> Option<HeaderValue> {
+    if parts.version != Version::HTTP_11 {
+        return None;
+    }
+    let wanted = parts.headers.get(UPGRADE)?;
+    let is_http = |token: &[u8]| {
+        let token = token.to_ascii_lowercase();
+        token.starts_with(b"h2") || token.starts_with(b"http") || token.starts_with(b"tls")
+    };
+    let several = parts.headers.get_all(UPGRADE).iter().count() > 1;
+    let allowed =
+        !several && !tokens(wanted).any(is_http) && has_token(&parts.headers, &CONNECTION, b"upgrade");
+    allowed.then(|| wanted.clone())
+}
+
+/// Makes the headers of a request those that the upstream gets.
+pub(super) fn toward_upstream(
+    parts: &mut request::Parts,
+    upgrade: Option<HeaderValue>,
+    peer: Option<&Peer>,
+    trusted: &[Network],
+) {
+    let trailers = parts.headers.contains_key(TE) && has_token(&parts.headers, &TE, b"trailers");
+    let headers = &mut parts.headers;
+    // The gateway itself tells the caller to go on, as soon as the body is wanted.
+    remove_hops(headers, |name| *name == EXPECT || name.as_str().starts_with(OURS));
+    if trailers {
+        headers.insert(TE, HeaderValue::from_static("trailers"));
+    }
+    if let Some(upgrade) = upgrade {
+        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(UPGRADE, upgrade);
+    }
+    if !headers.contains_key(HOST)
+        && let Some(authority) = parts.uri.authority()
+        && let Ok(host) = HeaderValue::from_str(authority.as_str())
+    {
+        headers.insert(HOST, host);
+    }
+    if let Some(peer) = peer {
+        add_forwarded(headers, peer, trusted);
+    }
+}
+
+/// Says who called, how and by what name. What a trusted proxy said about that stands.
+fn add_forwarded(headers: &mut HeaderMap, peer: &Peer, trusted: &[Network]) {
+    let address = peer.address().ip();
+    let is_trusted = trusted.iter().any(|network| network.contains(address));
+    let before = if is_trusted { joined(headers, &FORWARDED_FOR) } else { None };
+    let chain = before.and_then(|before| {
+        let mut chain = before;
+        chain.extend_from_slice(b", ");
+        chain.extend_from_slice(peer.forwarded_for().as_bytes());
+        HeaderValue::from_maybe_shared(bytes::Bytes::from(chain)).ok()
+    });
+    headers.insert(FORWARDED_FOR, chain.unwrap_or_else(|| peer.forwarded_for().clone()));
+    let host = headers.get(HOST).cloned();
+    let said = [(FORWARDED_PROTO, Some(peer.scheme().forwarded_proto())), (FORWARDED_HOST, host)];
+    for (name, value) in said {
+        match (headers.entry(name), value) {
+            (Entry::Occupied(_), _) if is_trusted => {}
+            (Entry::Occupied(mut entry), Some(value)) => {
+                entry.insert(value);
+            }
+            (Entry::Occupied(entry), None) => {
+                entry.remove();
+            }
+            (Entry::Vacant(entry), Some(value)) => {
+                entry.insert(value);
+            }
+            (Entry::Vacant(_), None) => {}
+        }
+    }
+}
+
+/// All values of a header as one list.
+fn joined(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<u8>> {
+    let values: Vec<&[u8]> = headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
+    (!values.is_empty()).then(|| values.join(&b", "[..]))
+}
+
+/// Makes the headers of an answer those that the caller gets.
+pub(super) fn toward_caller(headers: &mut HeaderMap) {
+    remove_hops(headers, |_| false);
+}
+
+/// Makes the headers of an answer that changes the protocol those that the caller gets.
+pub(super) fn toward_upgraded_caller(headers: &mut HeaderMap) {
+    let upgrade = headers.get(UPGRADE).cloned();
+    remove_hops(headers, |_| false);
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    if let Some(upgrade) = upgrade {
+        headers.insert(UPGRADE, upgrade);
+    }
+}
+
+#[cfg(test)]
+mod tests;

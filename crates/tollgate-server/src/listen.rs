@@ -1,0 +1,23 @@
+//! Listening: sockets, TLS, connections and their end. The gateway, the decision API and the admin API all use it.
+//!
+//! It knows nothing about what is answered.
+
+mod alarm;
+mod bind;
+mod clock;
+mod connection;
+mod peer;
+mod serve;
+mod shutdown;
+mod socket;
+mod tls;
+mod wire;
+
+pub(crate) use alarm::Alarm;
+pub use bind::{BindError, Listener};
+pub use peer::{Peer, Scheme};
+pub use serve::{ServeSettings, serve};
+pub use shutdown::Shutdown;
+pub(crate) use tls::provider;
+pub use tls::{TlsCell, TlsError};
+pub(crate) use wire::Wire;

@@ -1,0 +1,213 @@
+//! Accepting connections and serving each of them with a clone of one service.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+use tokio_rustls::{TlsAcceptor, TlsStream};
+use tollgate_core::policy::ServerSettings;
+use tower_service::Service;
+
+use super::bind::Listener;
+use super::clock::{Clock, Protocol, Waits};
+use super::connection::{Limits, answer, drive};
+use super::peer::{Peer, Scheme};
+use super::shutdown::Shutdown;
+use super::socket::{Socket, listen_for_protocol};
+use super::tls::TlsCell;
+use super::wire::Wire;
+
+/// The most requests in flight on one HTTP/2 connection: as many as the large servers allow.
+const STREAMS_MAX: u32 = 250;
+
+/// Room for the data of one stream, and of all of them, that nobody has taken yet.
+const STREAM_WINDOW: u32 = 256 * 1024;
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+
+/// The most bytes of one connection that are kept ready for whoever takes them.
+const BUFFER_MAX: usize = 64 * 1024;
+
+/// The number of headers that hyper keeps on the stack. Any other number costs an allocation per request.
+const HEADER_COUNT_FREE: usize = 100;
+
+/// How long to wait when the system cannot give us another connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// How connections are served.
+#[derive(Clone, Debug)]
+pub struct ServeSettings {
+    /// How long the head of a request may take, and so may the handshake of TLS.
+    pub header: Duration,
+    /// How long a connection may be idle between requests.
+    pub keep_alive: Duration,
+    /// How long a caller may take nothing of its answer.
+    pub idle: Duration,
+    /// The largest head of a request, in bytes.
+    pub headers_max: usize,
+    /// The most headers of a request.
+    pub header_count_max: usize,
+    /// The most connections at a time. Beyond that, they wait to be accepted.
+    pub connections_max: u32,
+    /// How long requests in flight may take once the end has begun.
+    pub drain: Duration,
+    /// The certificate; nothing: plain HTTP.
+    pub tls: Option<Arc<TlsCell>>,
+}
+
+impl ServeSettings {
+    /// How long requests in flight may take by default once the end has begun: what process supervisors wait for.
+    pub const DRAIN_DEFAULT: Duration = Duration::from_secs(30);
+
+    /// What the policy file says about it.
+    pub fn new(server: &ServerSettings, tls: Option<Arc<TlsCell>>) -> Self {
+        Self {
+            header: server.timeouts.header,
+            keep_alive: server.timeouts.keep_alive,
+            idle: server.timeouts.idle,
+            headers_max: usize::try_from(server.max.headers).unwrap_or(usize::MAX),
+            header_count_max: usize::try_from(server.max.header_count).unwrap_or(usize::MAX),
+            connections_max: server.max.connections,
+            drain: Self::DRAIN_DEFAULT,
+            tls,
+        }
+    }
+}
+
+/// Serves until the end begins, then until the last request is answered or the time for that is over.
+pub async fn serve<S, B>(listener: Listener, settings: ServeSettings, service: S, shutdown: Shutdown)
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + Sync + 'static,
+    S::Future: Send,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let places = Arc::new(Semaphore::new(usize::try_from(settings.connections_max).unwrap_or(usize::MAX)));
+    let (drain, all) = (settings.drain, settings.connections_max);
+    let host = Arc::new(Host { h1: h1(&settings), h2: h2(&settings), settings, service, shutdown });
+    tokio::select! {
+        () = host.shutdown.begun() => {}
+        () = accept(&listener, &places, &host) => {}
+    }
+    // The port is free for whoever comes next.
+    drop(listener);
+    if timeout(drain, places.acquire_many(all)).await.is_err() {
+        tracing::warn!("cutting the connections that are still open");
+        host.shutdown.cut();
+        let _ = places.acquire_many(all).await;
+    }
+}
+
+/// What all connections of a listener have in common.
+struct Host<S> {
+    h1: http1::Builder,
+    h2: http2::Builder<TokioExecutor>,
+    settings: ServeSettings,
+    service: S,
+    shutdown: Shutdown,
+}
+
+fn h1(settings: &ServeSettings) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        // Ours runs from the first byte on; this one would also end connections that are merely idle.
+        .header_read_timeout(None)
+        .max_header_size(settings.headers_max)
+        .max_buf_size(BUFFER_MAX.max(settings.headers_max));
+    if settings.header_count_max != HEADER_COUNT_FREE {
+        builder.max_headers(settings.header_count_max);
+    }
+    builder
+}
+
+fn h2(settings: &ServeSettings) -> http2::Builder<TokioExecutor> {
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS_MAX)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_send_buf_size(BUFFER_MAX)
+        .max_header_list_size(u32::try_from(settings.headers_max).unwrap_or(u32::MAX));
+    builder
+}
+
+async fn accept<S, B>(listener: &Listener, places: &Arc<Semaphore>, host: &Arc<Host<S>>)
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + Sync + 'static,
+    S::Future: Send,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    // The semaphore is never closed.
+    while let Ok(place) = Arc::clone(places).acquire_owned().await {
+        match listener.socket.accept().await {
+            Ok((stream, address)) => {
+                tokio::spawn(serve_connection(Arc::clone(host), stream, address, place));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn serve_connection<S, B>(
+    host: Arc<Host<S>>,
+    stream: TcpStream,
+    address: SocketAddr,
+    place: OwnedSemaphorePermit,
+) where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + Sync + 'static,
+    S::Future: Send,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let settings = &host.settings;
+    let clock = Arc::new(Clock::new());
+    let opened = tokio::select! {
+        () = host.shutdown.begun() => return,
+        opened = timeout(settings.header, open(stream, settings.tls.as_deref())) => opened,
+    };
+    let Ok(Some((wire, protocol, first))) = opened else { return };
+    let scheme = if settings.tls.is_some() { Scheme::Https } else { Scheme::Http };
+    let peer = Peer::new(address, scheme, host.shutdown.clone());
+    let io = TokioIo::new(Socket::new(wire, first, Arc::clone(&clock), place));
+    let waits = Waits { header: settings.header, keep_alive: settings.keep_alive, idle: settings.idle };
+    let limits = Limits { clock: Arc::clone(&clock), waits, protocol, shutdown: host.shutdown.clone() };
+    let service = host.service.clone();
+    let service =
+        service_fn(move |request| answer(service.clone(), request, peer.clone(), Arc::clone(&clock)));
+    match protocol {
+        Protocol::Http1 => drive(host.h1.serve_connection(io, service).with_upgrades(), limits).await,
+        Protocol::Http2 => drive(host.h2.serve_connection(io, service), limits).await,
+    }
+}
+
+/// Shakes hands, and finds out what the caller speaks. Nothing, if it does not get that far.
+async fn open(stream: TcpStream, tls: Option<&TlsCell>) -> Option<(Wire, Protocol, Bytes)> {
+    // Answers are written whole: nothing is gained by waiting for more.
+    stream.set_nodelay(true).ok()?;
+    let mut wire = match tls {
+        None => Wire::Plain(stream),
+        Some(cell) => {
+            let stream = TlsAcceptor::from(cell.current()).accept(stream).await.ok()?;
+            Wire::Tls(Box::new(TlsStream::Server(stream)))
+        }
+    };
+    let (protocol, first) = listen_for_protocol(&mut wire).await.ok()?;
+    Some((wire, protocol, first)).filter(|(_, _, first)| !first.is_empty())
+}

@@ -1,0 +1,106 @@
+//! The server's end of a connection: its bytes, what was read to tell HTTP/1.1 from HTTP/2, and its place among all.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::clock::{Clock, Protocol};
+use super::wire::Wire;
+
+/// What every connection in HTTP/2 starts with.
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// A connection that was accepted.
+pub(super) struct Socket {
+    wire: Wire,
+    first: Bytes,
+    clock: Arc<Clock>,
+    /// Given back when the last bytes are done, also those after an upgrade.
+    _place: OwnedSemaphorePermit,
+}
+
+impl Socket {
+    pub(super) fn new(wire: Wire, first: Bytes, clock: Arc<Clock>, place: OwnedSemaphorePermit) -> Self {
+        Self { wire, first, clock, _place: place }
+    }
+
+    fn note<T>(&self, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        match &polled {
+            Poll::Pending => self.clock.blocked(),
+            Poll::Ready(_) => self.clock.flowed(),
+        }
+        polled
+    }
+}
+
+/// Reads until it is clear what the caller speaks.
+pub(super) async fn listen_for_protocol(wire: &mut Wire) -> io::Result<(Protocol, Bytes)> {
+    let mut first = [0; PREFACE.len()];
+    let mut length = 0;
+    while length < first.len() && PREFACE.starts_with(&first[..length]) {
+        let more = wire.read(&mut first[length..]).await?;
+        if more == 0 {
+            break;
+        }
+        length += more;
+    }
+    let protocol = if first == *PREFACE { Protocol::Http2 } else { Protocol::Http1 };
+    Ok((protocol, Bytes::copy_from_slice(&first[..length])))
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if !this.first.is_empty() {
+            let length = this.first.len().min(buffer.remaining());
+            buffer.put_slice(&this.first[..length]);
+            this.first.advance(length);
+            return Poll::Ready(Ok(()));
+        }
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut this.wire).poll_read(cx, buffer);
+        if buffer.filled().len() > before {
+            this.clock.heard();
+        }
+        polled
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.wire).poll_write(cx, bytes);
+        this.note(polled)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().wire).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().wire).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.wire).poll_write_vectored(cx, slices);
+        this.note(polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.wire.is_write_vectored()
+    }
+}

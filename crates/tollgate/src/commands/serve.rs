@@ -1,0 +1,136 @@
+//! `tollgate serve`: the gateway, the decision API and the admin API, until a signal ends them.
+
+mod data_dir;
+mod demo;
+mod listeners;
+mod logging;
+mod policy_file;
+mod progress;
+mod ready;
+mod secrets;
+mod signals;
+mod upkeep;
+mod watch;
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use tollgate_core::file::render;
+use tollgate_core::policy::{Document, StoreSettings};
+use tollgate_engine::{Clock, Engine, EngineParts};
+use tollgate_ledger::{Spool, SpoolSettings};
+use tollgate_server::listen::Shutdown;
+use tollgate_store::database::Database;
+use tollgate_store::directory::Directory;
+
+use crate::cli::Serve;
+use crate::exit::Exit;
+use crate::output;
+use data_dir::DataDir;
+pub(crate) use data_dir::admin_token_path;
+use listeners::Listeners;
+use policy_file::{Fixed, Loaded, PolicyFile};
+use secrets::Secrets;
+
+pub(super) fn run(args: &Serve) -> anyhow::Result<Exit> {
+    logging::start(args.log.as_deref(), args.log_format).context("--log is no filter")?;
+    let from = args.config.clone().map_or(PolicyFile::Sample, PolicyFile::File);
+    let mut loaded = from.load()?;
+    let document = match &mut loaded.document {
+        Ok(document) => {
+            args.override_settings(document);
+            document.clone()
+        }
+        Err(problems) => {
+            output::complain(&render(problems, &loaded.name, &loaded.text));
+            return Ok(Exit::ConfigInvalid);
+        }
+    };
+    if document.store != StoreSettings::Embedded {
+        bail!("this version keeps its meters in this process only: write `store: embedded`");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
+    let served = runtime.block_on(serve(args, &from, &loaded, document));
+    // Whatever is left hanging on a connection does not keep the process.
+    runtime.shutdown_background();
+    served.map(|()| Exit::Done)
+}
+
+/// Everything in the order in which it may fail: addresses and the directory before the recovery that may take long.
+async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Document) -> anyhow::Result<()> {
+    let listeners = Listeners::bind(&document.server)?;
+    let data_dir = DataDir::open(&args.data_dir)?;
+    let secrets = Secrets::load(data_dir.path())?;
+    let admin_token = secrets.admin_token.clone();
+    let fixed = Fixed { server: document.server.clone(), store: document.store.clone() };
+    let engine = Arc::new(open_engine(&data_dir, secrets, document)?);
+    let state = policy_file::reload_state(loaded, from, &engine);
+    let upkeep = upkeep::Upkeep::start(Arc::clone(&engine))?;
+    let reload = {
+        let (from, engine, state) = (from.clone(), Arc::clone(&engine), Arc::clone(&state));
+        let (fixed, tls) = (fixed.clone(), listeners.tls());
+        move || {
+            policy_file::reload(&from, &fixed, &engine, &state);
+            tls.reload();
+        }
+    };
+    let (_watch, nudges) = watch::start(from.path(), reload)?;
+    let demo_keys = demo::create(&engine).await?;
+    let shutdown = Shutdown::new();
+    let addresses = listeners.addresses();
+    let serving = listeners.serve(&engine, &admin_token, state, &fixed.server, &shutdown)?;
+    if let Some(path) = &args.ready_file {
+        ready::write(path, addresses)?;
+    }
+    if !demo_keys.is_empty() {
+        let place = admin_token_path(data_dir.path()).display().to_string();
+        output::print(&demo::greeting(&demo_keys, addresses, &place))?;
+    }
+    tracing::info!(gateway = %addresses.gateway, decision = %addresses.decision, admin = %addresses.admin, "ready");
+    signals::until_the_end(&nudges).await?;
+    tracing::info!("ending: no new requests, those in flight are finished");
+    shutdown.begin();
+    serving.ended().await;
+    upkeep.stop();
+    finish(&engine)
+}
+
+/// The engine with its meters as they were when the last process ended.
+fn open_engine(data_dir: &DataDir, secrets: Secrets, document: Document) -> anyhow::Result<Engine> {
+    let database = Database::open(&data_dir.database())?;
+    let directory = Directory::open(database.clone(), secrets.homes.clone(), secrets.keys)?;
+    let spool = Spool::open(&data_dir.spool(), SpoolSettings::default())?;
+    let parts = EngineParts {
+        policy: document.policy,
+        directory,
+        database,
+        spool,
+        homes: secrets.homes,
+        trusted_proxies: document.server.trusted_proxies,
+        clock: Clock::system,
+        random: u64::from_le_bytes(secrets::random()?),
+    };
+    let mut line = progress::Line::new();
+    let opened = Engine::open(parts, |progress| line.show(progress));
+    line.end();
+    let (engine, recovered) = opened?;
+    if recovered.torn > 0 {
+        tracing::info!(
+            torn = recovered.torn,
+            "records that were cut off were left out: they were never answered"
+        );
+    }
+    if recovered.unreadable > 0 {
+        tracing::error!(homes = recovered.unreadable, "meters could not be read and start anew");
+    }
+    tracing::info!(homes = recovered.homes, records = recovered.records, "recovered");
+    Ok(engine)
+}
+
+/// Leaves everything on disk, so that the next start has nothing to count again.
+fn finish(engine: &Engine) -> anyhow::Result<()> {
+    if let Err(error) = engine.save(engine.now()) {
+        tracing::warn!("the meters could not be saved: the next start counts them from the spool: {error}");
+    }
+    engine.spool().flush().context("the spool could not be flushed")
+}
