@@ -28,6 +28,7 @@ mod recovery;
 mod segment;
 #[cfg(test)]
 mod tests;
+mod warmth;
 mod works;
 
 pub use error::{FlushFailed, Full, OpenError, ReadError};

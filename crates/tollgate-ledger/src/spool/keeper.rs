@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::warmth::Warmth;
 use super::works::Works;
 
 /// How long to wait after a failure before the same is tried again.
@@ -23,10 +24,12 @@ impl Keeper {
         let stopped = Arc::clone(&stop);
         let thread = thread::Builder::new().name("tollgate-spool".to_owned()).spawn(move || {
             let (mut making, mut flushing) = (Pace::default(), Pace::default());
+            let mut warmth = Warmth::default();
             while !stopped.load(Ordering::Acquire) {
                 thread::park_timeout(flush_every);
                 making.attempt(|| works.prepare());
                 flushing.attempt(|| works.flush_complete().map(drop));
+                warmth.spread(&works);
             }
         })?;
         Ok(Self { stop, thread: Some(thread) })

@@ -51,6 +51,12 @@ impl Slot {
         bytes
     }
 
+    /// Has the page of a slot made writable that somebody may be writing just now. The last word is zero in this layout
+    /// and stays what it is.
+    pub(crate) fn warm(&self) {
+        let _ = self.0[WORDS - 1].compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
     /// Writes a word of a written slot again as it is, so that its page is dirty and the next flush takes it.
     pub(crate) fn touch(&self) {
         let last = &self.0[WORDS - 1];

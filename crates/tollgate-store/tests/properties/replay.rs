@@ -268,8 +268,13 @@ fn restarted(tier: &Tier, disk: &Disk) -> Process {
     process
 }
 
+fn callers() -> impl Iterator<Item = Who> {
+    let routes = |home, key| (0..ROUTES).map(move |route| Who { home, key, route });
+    (0..HOMES).flat_map(move |home| (1..=KEYS).flat_map(move |key| routes(home, key)))
+}
+
 proptest! {
-    #![proptest_config(cases(10_000))]
+    #![proptest_config(cases(4_000))]
 
     #[test]
     fn images_and_a_replay_give_the_meters_of_the_process_that_died(
@@ -282,8 +287,7 @@ proptest! {
         let (dying, mut disk) = (Process::new(MeterTable::new(), &tier), Disk::default());
         let end = live(&dying, &events, weather, start, &mut disk)?;
         let restarted = restarted(&tier, &disk);
-        let callers = (0..HOMES).flat_map(|home| (1..=KEYS).flat_map(move |key| (0..ROUTES).map(move |route| Who { home, key, route })));
-        for who in callers {
+        for who in callers() {
             for later in [0, 1, 1_000_000_000, 86_400_000_000_000] {
                 let peek = request(who, 1, Mode::Peek, end.plus(Nanos(later)), 0);
                 let peek = Request { which: Charges::Amounts, ..peek };
