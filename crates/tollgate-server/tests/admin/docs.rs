@@ -17,8 +17,10 @@ fn request(line: &str) -> Request<Body> {
             "-X" => method = words.next(),
             "-H" => headers.push(words.next().unwrap()),
             "-d" | "--data-binary" => body = words.next(),
-            _ if word.starts_with('-') => panic!("{word} is not known to this test: {line}"),
-            _ => url = Some(word),
+            _ => {
+                assert!(!word.starts_with('-'), "{word} is not known to this test: {line}");
+                url = Some(word);
+            }
         }
     }
     let method = method.unwrap_or_else(|| if body.is_some() { "POST" } else { "GET" }.to_owned());
