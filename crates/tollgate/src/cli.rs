@@ -155,17 +155,15 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILTER", env = "TOLLGATE_LOG")]
     pub(crate) log: Option<String>,
 
-    /// How it is logged.
+    /// How it is logged: for people, or one JSON object a line for programs.
     #[arg(long, value_name = "FORMAT", env = "TOLLGATE_LOG_FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
 }
 
-/// How logs are written.
+/// How logs are written: for people, or one JSON object a line for programs.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
 pub(crate) enum LogFormat {
-    /// For people.
     Text,
-    /// For programs: one JSON object a line.
     Json,
 }
 

@@ -59,6 +59,14 @@ impl Service {
     }
 }
 
+/// Says what a refusal is about. One of the token, and no answer at all, are about nothing but themselves.
+pub(crate) fn about<T>(answer: anyhow::Result<T>, what: &str, id: &str) -> anyhow::Result<T> {
+    answer.map_err(|error| match error.downcast_ref::<Refusal>() {
+        Some(refusal) if refusal.status != 401 => error.context(format!("{what} {id}")),
+        _ => error,
+    })
+}
+
 impl Refusal {
     pub(crate) fn status(&self) -> u16 {
         self.status

@@ -12,7 +12,8 @@ pub(crate) enum Key {
     #[command(after_help = "\
 Examples:
   tollgate key create acme --name production
-  tollgate key create acme --name ci --env test --scope convert:write --expires-at 2027-01-31T00:00:00Z
+  tollgate key create acme --name ci --env test --expires-at 2027-01-31T00:00:00Z
+  tollgate key create acme --name reports --scope reports:read --scope reports:write
   tollgate key create acme --name production --json | jq -r .key
 
 Only a hash of the key is kept: who loses it rotates it.
@@ -82,7 +83,7 @@ pub(crate) struct KeyCreate {
     #[arg(long)]
     pub(crate) name: String,
 
-    /// What it is for.
+    /// What it is for: production, or trying things out.
     #[arg(long, default_value = "live")]
     pub(crate) env: KeyEnv,
 
@@ -98,12 +99,10 @@ pub(crate) struct KeyCreate {
     admin: Admin,
 }
 
-/// What a key is for.
+/// What a key is for: production, or trying things out.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 pub(crate) enum KeyEnv {
-    /// Production.
     Live,
-    /// Trying things out.
     Test,
 }
 

@@ -1,14 +1,13 @@
 //! `tollgate account delete`: deletes an account and revokes its keys.
 
-use anyhow::Context as _;
-
 use super::path;
 use crate::admin_client::AdminClient;
 use crate::cli::AccountDelete;
 use crate::output::{self, Format};
+use crate::service::about;
 
 pub(super) fn run(client: &AdminClient, args: &AccountDelete) -> anyhow::Result<()> {
-    client.delete(&path(&args.id)).with_context(|| format!("account {}", args.id))?;
+    about(client.delete(&path(&args.id)), "account", &args.id)?;
     match client.format() {
         // The server says nothing more either.
         Format::Json => Ok(()),

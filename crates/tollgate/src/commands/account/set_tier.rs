@@ -1,6 +1,5 @@
 //! `tollgate account set-tier`: gives an account another tier.
 
-use anyhow::Context as _;
 use serde_json::json;
 
 use super::path;
@@ -8,11 +7,14 @@ use super::record::AccountRecord;
 use crate::admin_client::{AdminClient, read};
 use crate::cli::AccountSetTier;
 use crate::output::{self, Format};
+use crate::service::about;
 
 pub(super) fn run(client: &AdminClient, args: &AccountSetTier) -> anyhow::Result<()> {
-    let changed = client
-        .put(&format!("{}/tier", path(&args.id)), &json!({"tier": args.tier}))
-        .with_context(|| format!("account {}", args.id))?;
+    let changed = about(
+        client.put(&format!("{}/tier", path(&args.id)), &json!({"tier": args.tier})),
+        "account",
+        &args.id,
+    )?;
     match client.format() {
         Format::Json => output::print_json(&changed),
         Format::Text => {

@@ -1,6 +1,5 @@
 //! `tollgate account show`: an account, what its limits say now, and its keys.
 
-use anyhow::Context as _;
 use serde::Deserialize;
 use serde_json::json;
 use tollgate_core::rule::bound::grouped;
@@ -11,6 +10,7 @@ use crate::admin_client::{AdminClient, Part, read};
 use crate::cli::AccountShow;
 use crate::commands::key::keys_table;
 use crate::output::{self, Format};
+use crate::service::about;
 use crate::table::{self, cell};
 use crate::wait_text::wait_text;
 
@@ -32,7 +32,7 @@ struct LimitNow {
 
 pub(super) fn run(client: &AdminClient, args: &AccountShow) -> anyhow::Result<()> {
     let path = path(&args.id);
-    let mut account = client.get(&path).with_context(|| format!("account {}", args.id))?;
+    let mut account = about(client.get(&path), "account", &args.id)?;
     let mut limits = client.get(&format!("{path}/limits"))?;
     let keys = client.list(&format!("{path}/keys"), &Part { limit: KEYS_MAX, cursor: None })?;
     if client.format() == Format::Json {

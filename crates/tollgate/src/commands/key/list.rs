@@ -1,6 +1,5 @@
 //! `tollgate key list`: the keys of an account, in the order in which they were made.
 
-use anyhow::Context as _;
 use serde_json::Value;
 
 use super::path_of_account;
@@ -8,12 +7,15 @@ use super::record::{COLUMNS, KeyRecord};
 use crate::admin_client::{AdminClient, Part, read};
 use crate::cli::KeyList;
 use crate::output::{self, Format};
+use crate::service::about;
 use crate::table;
 
 pub(super) fn run(client: &AdminClient, args: &KeyList) -> anyhow::Result<()> {
-    let listed = client
-        .list(&path_of_account(&args.account), &Part::from(&args.part))
-        .with_context(|| format!("account {}", args.account))?;
+    let listed = about(
+        client.list(&path_of_account(&args.account), &Part::from(&args.part)),
+        "account",
+        &args.account,
+    )?;
     if client.format() == Format::Json {
         return output::print_json(&listed.into_json());
     }

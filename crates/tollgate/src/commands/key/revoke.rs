@@ -1,14 +1,13 @@
 //! `tollgate key revoke`: makes a key invalid, for good.
 
-use anyhow::Context as _;
-
 use super::path;
 use crate::admin_client::AdminClient;
 use crate::cli::KeyRevoke;
 use crate::output::{self, Format};
+use crate::service::about;
 
 pub(super) fn run(client: &AdminClient, args: &KeyRevoke) -> anyhow::Result<()> {
-    client.delete(&path(&args.id)).with_context(|| format!("key {}", args.id))?;
+    about(client.delete(&path(&args.id)), "key", &args.id)?;
     match client.format() {
         // The server says nothing more either.
         Format::Json => Ok(()),
