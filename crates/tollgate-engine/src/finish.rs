@@ -12,10 +12,9 @@ use tollgate_core::tariff::Charges;
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::{Kind, Position};
 
-use crate::answer::ErrorCode;
-use crate::decision::{Answer, Decision, Denial};
+use crate::decision::Decision;
 use crate::engine::{Counters, Engine};
-use crate::permit::{Permit, PermitId};
+use crate::permit::{Permit, PermitId, Settles};
 use crate::record::record;
 
 /// What a request cost in the end.
@@ -71,14 +70,17 @@ impl Engine {
             let _ = self.finish(&charged, None, Some(0), self.now());
         }
         decision.permit = None;
-        decision.answer = Answer::Denied(Denial::of(ErrorCode::Unavailable));
+        decision.deny_unavailable();
         decision
     }
 
     /// Keeps the permit of a decision for whoever finishes it by its id.
     pub fn keep(&self, permit: Box<Permit>, now: Timestamp) -> PermitId {
         let id = permit.id();
-        self.permits.insert(permit, now);
+        if let Some(repeat) = self.permits.insert(permit, now) {
+            // The permit that is open settles the cost of both. Only the place in flight is one too many.
+            let _ = self.finish(&repeat, None, None, now);
+        }
         id
     }
 
@@ -91,7 +93,7 @@ impl Engine {
         now: Timestamp,
     ) -> Result<Finished, FinishError> {
         let permit = self.permits.take(id, now).ok_or(FinishError::Unknown)?;
-        self.finish(&permit, status, cost, now).inspect_err(|_| self.permits.insert(permit, now))
+        self.finish(&permit, status, cost, now).inspect_err(|_| drop(self.permits.insert(permit, now)))
     }
 
     /// Finishes a request: frees its slot, gives the charge back where its plan says so, settles the true cost.
@@ -105,14 +107,19 @@ impl Engine {
         let reserved = permit.cost.map_or(0, Amount::get);
         let failed = status.is_some_and(|status| (500..600).contains(&status));
         let given_back = failed && permit.plan.refund_on == RefundOn::ServerError;
-        let settled = if given_back { 0 } else { cost.unwrap_or(reserved) };
+        let settled = match permit.settles {
+            Settles::Nothing => reserved,
+            Settles::TrueCost if given_back => 0,
+            Settles::TrueCost => cost.unwrap_or(reserved),
+        };
         self.settle_difference(permit, reserved, settled, now)?;
         if permit.plan.tariff.has(Axis::Concurrency) {
             let mode = Mode::Refund { charged_at: permit.charged_at };
             let request = permit.request(mode, Charges::Slots, Amount::ONE, now);
             self.meters.settle(&permit.plan.tariff.plan(&request), &mut Readings::new());
         }
-        if let Some(idempotency) = permit.idempotency.filter(|_| given_back) {
+        // Nothing is left of the charge, so its repeat is charged like a first request.
+        if let Some(idempotency) = permit.idempotency.filter(|_| settled == 0) {
             self.repeats.hold(permit.home).forget(permit.home, idempotency, permit.decision);
         }
         Ok(Finished { reserved, settled })

@@ -1,6 +1,7 @@
 //! Permits: what has to be remembered of an admitted request until it has ended.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -53,9 +54,19 @@ pub struct Permit {
     pub(crate) route_number: u32,
     /// What was charged; nothing for a free request.
     pub(crate) cost: Option<Amount>,
+    pub(crate) settles: Settles,
     pub(crate) charged_at: Timestamp,
     pub(crate) slot: SlotId,
     pub(crate) idempotency: Option<Idempotency>,
+}
+
+/// What the end of a request settles, besides its place in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Settles {
+    /// What it cost in the end.
+    TrueCost,
+    /// Nothing: it repeats a request whose own end settles the cost.
+    Nothing,
 }
 
 impl Permit {
@@ -78,7 +89,9 @@ const OPEN_MAX: usize = 1_000_000;
 const DROPPED_AT_ONCE: usize = 4;
 
 impl Permits {
-    pub(crate) fn insert(&self, permit: Box<Permit>, now: Timestamp) {
+    /// Takes a permit. It comes back if one of the same id is open: it belongs to a repeat of the same request.
+    #[must_use]
+    pub(crate) fn insert(&self, permit: Box<Permit>, now: Timestamp) -> Option<Box<Permit>> {
         let mut open = self.0.lock();
         for _ in 0..DROPPED_AT_ONCE {
             let full = open.len() >= OPEN_MAX;
@@ -87,7 +100,12 @@ impl Permits {
                 _ => break,
             }
         }
-        open.insert(permit.id(), permit);
+        match open.entry(permit.id()) {
+            Entry::Occupied(first) if !has_ended(first.get(), now) => return Some(permit),
+            Entry::Occupied(mut ended) => drop(ended.insert(permit)),
+            Entry::Vacant(free) => drop(free.insert(permit)),
+        }
+        None
     }
 
     /// The permit, which is no longer open then.

@@ -73,7 +73,7 @@ impl Engine {
         report.map_err(SaveError::Read)?;
         let covered = until.0.saturating_sub(saved.position.0);
         // Meters first: a limit that is entered meanwhile is not in any image yet.
-        let meters = changed.into_iter().filter_map(|home| self.meter_row(home, now)).collect();
+        let meters = changed.into_iter().map(|home| self.meter_row(home, now)).collect();
         let limits = self.meters.book_images_from(saved.limits);
         let entered = u32::try_from(limits.len()).unwrap_or(u32::MAX);
         let checkpoint = Checkpoint { limits, meters, idempotency, position: until.0, now };
@@ -83,9 +83,15 @@ impl Engine {
     }
 
     /// The meters of a home, with the position up to which they count: both of one moment.
-    fn meter_row(&self, home: HomeId, now: Timestamp) -> Option<MeterRow> {
+    fn meter_row(&self, home: HomeId, now: Timestamp) -> MeterRow {
         let mut image = Vec::new();
-        let imaged = self.meters.image_of(home, now, &mut image, || self.spool.tail())?;
-        Some(MeterRow { home: home.0, position: imaged.held.0, expires_at: imaged.until, image })
+        match self.meters.image_of(home, now, &mut image, || self.spool.tail()) {
+            Some(imaged) => {
+                MeterRow { home: home.0, position: imaged.held.0, expires_at: imaged.until, image }
+            }
+            // It was forgotten: all of it was given back, or has no say any more. What was saved of it goes too, as a row
+            // that has expired.
+            None => MeterRow { home: home.0, position: 0, expires_at: Timestamp::EPOCH, image },
+        }
     }
 }

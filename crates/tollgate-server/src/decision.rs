@@ -11,7 +11,6 @@ mod finish;
 mod forward_auth;
 mod health;
 mod json;
-mod peer;
 mod refusal;
 mod reply;
 mod routes;
@@ -29,8 +28,6 @@ use http_body::Body;
 use http_body_util::Full;
 use tollgate_engine::Engine;
 
-pub use peer::Peer;
-
 /// An answer of the decision API.
 pub type Reply = Response<Full<Bytes>>;
 
@@ -46,7 +43,7 @@ impl DecisionService {
         Self { engine }
     }
 
-    /// Answers one request. The address of its peer is the extension [`Peer`].
+    /// Answers one request. The address of its peer is its extension [`crate::listen::Peer`].
     pub async fn answer<B>(self, request: Request<B>) -> Reply
     where
         B: Body<Data = Bytes> + Unpin,

@@ -58,7 +58,7 @@ impl Directory {
         &self.database
     }
 
-    /// Accounts with a negotiated tier.
+    /// Accounts with a negotiated tier, in the order of their serials. Looks at every account: for a reload.
     pub fn custom_accounts(&self) -> Vec<Arc<Account>> {
         self.shared.index.accounts_where(|account| account.standing.load().custom.is_some())
     }

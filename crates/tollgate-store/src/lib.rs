@@ -4,8 +4,11 @@
 //! settling several limits together is one critical section. [`meters::MeterTable`] keeps the homes of one
 //! process in memory. [`directory::Directory`] knows the accounts and their keys, in a [`database::Database`].
 
+#[cfg(not(loom))]
 pub mod database;
+#[cfg(not(loom))]
 pub mod directory;
 pub mod hash;
+#[cfg(not(loom))]
 pub mod key_text;
 pub mod meters;

@@ -76,6 +76,20 @@ fn usage_is_kept_when_the_policy_was_edited_while_the_process_was_away() {
     assert_eq!(answer(&place.get(&caller, "/", at(1))), "402 quota_exceeded");
 }
 
+#[test]
+fn what_was_given_back_and_forgotten_does_not_come_back() {
+    let place = Place::new("tiers: {free: {rate: 100, burst: 100, quota: 10}}");
+    let caller = place.caller("free");
+    let held = CallerRequest { hold: Hold::Yes, ..costing(request(&caller.key), 7) };
+    let permit = place.ask(&held, NOW).permit.unwrap();
+    place.engine.save(NOW).unwrap();
+    place.engine.finish(&permit, None, Some(0), at(1)).unwrap();
+    place.engine.sweep(at(60));
+    place.engine.save(at(60)).unwrap();
+    let place = place.crash("tiers: {free: {rate: 100, burst: 100, quota: 10}}");
+    assert_eq!(limits(&place, &caller, 61)[1].1, 0);
+}
+
 /// One thing that happens to a server.
 #[derive(Clone, Debug)]
 enum Event {

@@ -65,9 +65,9 @@ fn a_permit_is_finished_once_and_ends_by_itself() {
     let keep = |decision: Decision| place.engine.keep(decision.permit.unwrap(), NOW);
     let id = keep(held(&place, &caller, 2));
     assert_eq!(tollgate_engine::PermitId::parse(&id.to_string()), Some(id));
-    assert!(place.engine.finish_kept(id, Some(200), Some(1), at(59)).is_ok());
-    assert_eq!(place.engine.finish_kept(id, Some(200), Some(1), at(59)), Err(FinishError::Unknown));
+    assert!(place.engine.finish_kept(id, Some(200), Some(1), at(60)).is_ok());
+    assert_eq!(place.engine.finish_kept(id, Some(200), Some(1), at(60)), Err(FinishError::Unknown));
     let id = keep(held(&place, &caller, 2));
-    assert_eq!(place.engine.finish_kept(id, Some(200), Some(0), at(60)), Err(FinishError::Unknown));
+    assert_eq!(place.engine.finish_kept(id, Some(200), Some(0), at(61)), Err(FinishError::Unknown));
     assert_eq!(place.ledger_total(), 3);
 }

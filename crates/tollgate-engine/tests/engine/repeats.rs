@@ -1,8 +1,8 @@
 //! Requests with names: charged once within a day.
 
-use tollgate_engine::CallerRequest;
+use tollgate_engine::{CallerRequest, FinishError, Finished, Hold};
 
-use crate::place::{NOW, Place, answer, at, request};
+use crate::place::{NOW, Place, answer, at, costing, request};
 
 const PLANS: &str =
     "tiers: {free: {rate: 100, burst: 100, quota: 3, refund_on: 5xx}, other: {rate: 1, burst: 50}}";
@@ -98,4 +98,46 @@ fn of_many_repeats_at_once_one_is_charged() {
         }
     });
     assert_eq!(place.ledger_total(), 50);
+}
+
+fn held<'r>(key: &'r str, name: &'r str) -> CallerRequest<'r> {
+    CallerRequest { hold: Hold::Yes, ..costing(named(key, name), 4) }
+}
+
+#[test]
+fn the_repeat_of_a_request_in_flight_has_its_permit_and_no_place_of_its_own() {
+    let place = Place::new("tiers: {free: {rate: 100, burst: 100, concurrency: 2}}");
+    let caller = place.caller("free");
+    let keep = |secs| {
+        let permit = place.ask(&held(&caller.key, "a"), at(secs)).permit.unwrap();
+        place.engine.keep(permit, at(secs))
+    };
+    let first = keep(0);
+    for secs in 1..5 {
+        assert_eq!(keep(secs), first);
+    }
+    assert_eq!(
+        place.engine.finish_kept(first, None, Some(6), at(5)),
+        Ok(Finished { reserved: 4, settled: 6 })
+    );
+    assert_eq!(place.engine.finish_kept(first, None, Some(6), at(5)), Err(FinishError::Unknown));
+    assert_eq!(place.ledger_total(), 6);
+    for _ in 0..2 {
+        assert_eq!(answer(&place.get(&caller, "/", at(5))), "200");
+    }
+    assert_eq!(answer(&place.get(&caller, "/", at(5))), "429 concurrency_limited");
+}
+
+#[test]
+fn the_end_of_a_repeat_settles_nothing() {
+    let place = Place::new(PLANS.replace("quota: 3", "quota: 30").as_str());
+    let caller = place.caller("free");
+    let first = place.ask(&held(&caller.key, "a"), NOW).permit.unwrap();
+    place.engine.finish(&first, Some(200), Some(6), at(1)).unwrap();
+    for status in [200, 500] {
+        let repeat = place.ask(&held(&caller.key, "a"), at(2)).permit.unwrap();
+        let finished = place.engine.finish(&repeat, Some(status), Some(6), at(3)).unwrap();
+        assert_eq!(finished, Finished { reserved: 0, settled: 0 });
+    }
+    assert_eq!(place.ledger_total(), 6);
 }

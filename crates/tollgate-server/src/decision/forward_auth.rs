@@ -13,8 +13,9 @@ use tollgate_engine::{Answer, CallerRequest, Decision, Engine, ErrorCode, Hold, 
 
 use original::Original;
 
+use crate::listen::Peer;
+
 use super::json::Wrong;
-use super::peer::Peer;
 use super::refusal::Refusal;
 use super::{Reply, field, reply};
 
@@ -40,7 +41,7 @@ pub(super) async fn any<B>(engine: &Engine, request: Request<B>) -> Reply {
         Err(refusal) => return refusal.reply(),
     };
     let now = engine.now();
-    let peer = request.extensions().get::<Peer>().copied();
+    let peer = request.extensions().get::<Peer>();
     let (error, reply) = match decide(engine, request.headers(), peer, now) {
         Err(refusal) => (refusal.error(), refusal.reply()),
         Ok(decision) => {
@@ -80,7 +81,7 @@ fn dialect(query: Option<&str>) -> Result<Dialect, Refusal> {
 fn decide(
     engine: &Engine,
     headers: &HeaderMap,
-    peer: Option<Peer>,
+    peer: Option<&Peer>,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let original = Original::of(headers)?;
@@ -88,7 +89,8 @@ fn decide(
         None => None,
         Some(value) => Some(checked("Idempotency-Key", value, field::idempotency_key)?),
     };
-    let address = peer.map(|Peer(peer)| identify::address(peer.ip(), headers, engine.trusted_proxies()));
+    let trusted = engine.trusted_proxies();
+    let address = peer.map(|peer| identify::address(peer.address().ip(), headers, trusted));
     let policy = engine.policy();
     let request = CallerRequest {
         credential: identify::credential(&policy.policy().identity, headers, address),

@@ -133,7 +133,8 @@ fn check_length(headers: &HeaderMap) -> Result<(), Malformed> {
     }
 }
 
-fn check_path(path: &[u8]) -> Result<(), Malformed> {
+/// Whether a path can be read in one way only.
+pub fn check_path(path: &[u8]) -> Result<(), Malformed> {
     let Some((b'/', rest)) = path.split_first() else {
         return Err(Malformed::PathRelative);
     };

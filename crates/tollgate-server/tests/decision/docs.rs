@@ -17,7 +17,7 @@ fn examples(page: &str) -> Vec<Example> {
     while let Some(line) = lines.next() {
         if line == "```json" {
             let json: Vec<_> = lines.by_ref().take_while(|line| *line != "```").collect();
-            examples.push(Example { before: before.to_owned(), json: json.join("\n") });
+            examples.push(Example { before: std::mem::take(&mut before).to_owned(), json: json.join("\n") });
         } else if !line.is_empty() {
             before = line;
         }

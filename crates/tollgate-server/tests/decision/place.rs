@@ -12,7 +12,7 @@ use tollgate_core::policy::{Network, TierName};
 use tollgate_core::time::Timestamp;
 use tollgate_engine::{Clock, Engine, EngineParts};
 use tollgate_ledger::{Spool, SpoolSettings};
-use tollgate_server::decision::{DecisionService, Peer};
+use tollgate_server::decision::DecisionService;
 use tollgate_store::database::Database;
 use tollgate_store::directory::{AccountId, Directory, DisplayName, NewAccount, NewKey, Scopes, Writer};
 use tollgate_store::hash::HomeHasher;
@@ -20,9 +20,6 @@ use tollgate_store::key_text::{KeyEnv, KeyHasher};
 
 /// 2026-10-05T12:00:00Z.
 const NOW: Timestamp = Timestamp::from_secs(1_791_201_600);
-
-/// One of the trusted proxies.
-const PEER: &str = "10.0.0.1:40000";
 
 pub(crate) struct Place {
     pub(crate) service: DecisionService,
@@ -65,7 +62,7 @@ impl Place {
             database,
             spool: Spool::open(&dir.path().join("spool"), settings).unwrap(),
             homes,
-            trusted_proxies: vec![Network::parse("10.0.0.0/8").unwrap()],
+            trusted_proxies: vec![Network::parse("127.0.0.0/8").unwrap()],
             clock: |_| Clock::fixed(NOW),
             random: 7,
         };
@@ -114,7 +111,7 @@ impl Place {
 
     /// Asks without writing it down.
     pub(crate) fn ask(&self, method: &str, uri: &str, headers: &[(&str, &str)], body: &str) -> Answered {
-        let mut request = Request::builder().method(method).uri(uri).extension(Peer(PEER.parse().unwrap()));
+        let mut request = Request::builder().method(method).uri(uri);
         for (name, value) in headers {
             request = request.header(*name, self.with_keys(value));
         }

@@ -9,9 +9,10 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::Request;
 use http_body::{Body, Frame};
-use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
+use tollgate_core::policy::ServerSettings;
+use tollgate_server::listen::{Listener, ServeSettings, Shutdown, serve};
 
 use crate::place::{Answered, Place, answered, wait};
 
@@ -68,17 +69,11 @@ fn what_is_no_utf_8_is_refused() {
     assert_eq!((refused.status, refused.member("/error")), (400, "invalid_request".into()));
 }
 
-async fn serve(place: &Place) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let service = place.service.clone();
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let connection = hyper::server::conn::http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), service.clone());
-            tokio::spawn(connection);
-        }
-    });
+fn start(place: &Place) -> SocketAddr {
+    let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0)), "--decision").unwrap();
+    let address = listener.local_addr();
+    let settings = ServeSettings::new(&ServerSettings::default(), None);
+    tokio::spawn(serve(listener, settings, place.service.clone(), Shutdown::new()));
     address
 }
 
@@ -95,7 +90,7 @@ async fn exchange(address: SocketAddr, sent: &[u8]) -> String {
 fn the_same_is_answered_over_a_connection() {
     let place = Place::new(PLANS).caller("free");
     wait(async {
-        let address = serve(&place).await;
+        let address = start(&place);
         let body = place.with_keys(r#"{"key":"<free>"}"#);
         let sized = format!(
             "POST /v1/check HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
@@ -119,5 +114,27 @@ fn the_same_is_answered_over_a_connection() {
         assert!(exchange(address, endless.as_bytes()).await.starts_with("HTTP/1.1 413 "));
         let unsent = "POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: 1048577\r\n\r\n";
         assert!(exchange(address, unsent.as_bytes()).await.starts_with("HTTP/1.1 413 "));
+    });
+}
+
+#[test]
+fn the_address_of_a_caller_is_what_a_trusted_proxy_says_it_is() {
+    let place = Place::new("{identity: {anonymous: free}, tiers: {free: {rate: 1, burst: 1}}}");
+    wait(async {
+        let address = start(&place);
+        for (forwarded, status) in [
+            ("192.0.2.1", "200"),
+            ("192.0.2.1", "429"),
+            ("192.0.2.2", "200"),
+            ("192.0.2.3, 192.0.2.2, 127.0.0.9", "429"),
+        ] {
+            let request = format!(
+                "GET /v1/forward-auth HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Forwarded-Method: GET\r\n\
+                 X-Forwarded-Uri: /\r\nX-Forwarded-For: {forwarded}\r\n\r\n"
+            );
+            let answer = exchange(address, request.as_bytes()).await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{forwarded}: {answer}");
+            assert!(!answer.contains("x-tollgate-account"), "{answer}");
+        }
     });
 }

@@ -34,10 +34,13 @@ impl WriterThread {
 
     /// Lets those in line join the group. Returns the first that may not.
     fn gather(&self, group: &mut Vec<Job>) -> Option<Job> {
-        let joins = |job: &Job| job.company() == Company::Shared;
-        while group.len() < GROUP_MAX && group.iter().all(joins) {
+        let is_shared = |job: &Job| job.company() == Company::Shared;
+        if !group.iter().all(is_shared) {
+            return None;
+        }
+        while group.len() < GROUP_MAX {
             match self.queue.try_recv() {
-                Ok(job) if joins(&job) => group.push(job),
+                Ok(job) if is_shared(&job) => group.push(job),
                 Ok(job) => return Some(job),
                 Err(_) => break,
             }

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
@@ -13,31 +13,36 @@ use crate::key_text::KeyId;
 
 const SHARDS: usize = 64;
 
-/// What an entry is found by, and which shard it lies in. Nobody but the server and its administrators choose what is
-/// entered, so a shard may go by a few bytes; within it the standard library's keyed hash finds the place.
-pub(super) trait Name: Hash + Eq {
-    fn spread(&self) -> usize;
-}
+/// The hash of names that nobody but the server chooses: serials, and the random ids of keys. Who presents another
+/// can only miss. It keeps nobody from colliding on purpose, and need not.
+#[derive(Default)]
+pub(super) struct OwnNames(u64);
 
-impl Name for KeyId {
-    fn spread(&self) -> usize {
-        let bytes = self.as_bytes();
-        usize::from(bytes[0]) + 31 * usize::from(bytes[KeyId::LENGTH - 1])
+impl Hasher for OwnNames {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        // An odd number without a pattern: two to the 64th, divided by the golden ratio.
+        self.0 = (self.0 ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+    }
+
+    fn write_usize(&mut self, _: usize) {
+        // The length of an array, which is the same for all.
+    }
+
+    fn finish(&self) -> u64 {
+        let mixed = (self.0 ^ (self.0 >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        mixed ^ (mixed >> 32)
     }
 }
 
-impl Name for str {
-    fn spread(&self) -> usize {
-        self.bytes().fold(0, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)))
-    }
-}
-
-impl Name for u64 {
-    #[expect(clippy::cast_possible_truncation, reason = "the lowest bits are all that count")]
-    fn spread(&self) -> usize {
-        *self as usize
-    }
-}
+type OwnState = BuildHasherDefault<OwnNames>;
 
 /// An entry, found by a part of itself: the pointer is all that the map holds.
 #[derive(Clone, Debug)]
@@ -92,21 +97,27 @@ compared_by!(BySerial, u64);
 /// A map in parts. Aligned so that two locks are never in one line of the cache, nor in two that are fetched together.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Shard<E>(RwLock<HashSet<E>>);
+struct Shard<E, S>(RwLock<HashSet<E, S>>);
 
 #[derive(Debug)]
-struct Shards<E>(Box<[Shard<E>; SHARDS]>);
+struct Shards<E, S> {
+    /// Picks the shard; within it the set hashes once more.
+    state: S,
+    shards: Box<[Shard<E, S>; SHARDS]>,
+}
 
-impl<E: Hash + Eq> Shards<E> {
+impl<E: Hash + Eq, S: BuildHasher + Default> Shards<E, S> {
     fn new() -> Self {
-        Self(Box::new(std::array::from_fn(|_| Shard(RwLock::default()))))
+        let shard = |_| Shard(RwLock::default());
+        Self { state: S::default(), shards: Box::new(std::array::from_fn(shard)) }
     }
 
-    fn shard<N: Name + ?Sized>(&self, name: &N) -> &RwLock<HashSet<E>> {
-        &self.0[name.spread() % SHARDS].0
+    fn shard<N: Hash + ?Sized>(&self, name: &N) -> &RwLock<HashSet<E, S>> {
+        // Bits of the middle: the set goes by the lowest and the highest.
+        &self.shards[(self.state.hash_one(name) >> 40) as usize % SHARDS].0
     }
 
-    fn get<N: Name + ?Sized>(&self, name: &N) -> Option<E>
+    fn get<N: Hash + Eq + ?Sized>(&self, name: &N) -> Option<E>
     where
         E: Borrow<N> + Clone,
     {
@@ -114,16 +125,13 @@ impl<E: Hash + Eq> Shards<E> {
     }
 
     /// Enters it, in the place of one with the same name.
-    fn enter<N: Name + ?Sized>(&self, entry: E)
-    where
-        E: Borrow<N>,
-    {
-        let replaced = self.shard(entry.borrow()).write().replace(entry);
+    fn enter(&self, entry: E) {
+        let replaced = self.shard(&entry).write().replace(entry);
         // Dropped once the lock is gone.
         drop(replaced);
     }
 
-    fn remove<N: Name + ?Sized>(&self, name: &N)
+    fn remove<N: Hash + Eq + ?Sized>(&self, name: &N)
     where
         E: Borrow<N>,
     {
@@ -131,38 +139,37 @@ impl<E: Hash + Eq> Shards<E> {
         drop(removed);
     }
 
-    fn filter(&self, wanted: impl Fn(&E) -> bool) -> Vec<E>
-    where
-        E: Clone,
-    {
-        let mut found = Vec::new();
-        for shard in self.0.iter() {
-            found.extend(shard.0.read().iter().filter(|entry| wanted(entry)).cloned());
-        }
-        found
+    /// Makes room for as many more, spread evenly.
+    fn reserve(&self, entries: usize) {
+        // A sixteenth more: no spreading is perfectly even.
+        let each = entries.div_ceil(SHARDS) * 17 / 16;
+        self.shards.iter().for_each(|shard| shard.0.write().reserve(each));
     }
 
     fn len(&self) -> usize {
-        self.0.iter().map(|shard| shard.0.read().len()).sum()
+        self.shards.iter().map(|shard| shard.0.read().len()).sum()
     }
 }
 
 /// All accounts and keys that may be used.
 #[derive(Debug)]
 pub(super) struct Index {
-    keys: Shards<ByKeyId>,
-    by_id: Shards<ByAccountId>,
-    by_serial: Shards<BySerial>,
+    keys: Shards<ByKeyId, OwnState>,
+    /// Administrators choose these, perhaps at a customer's wish: a keyed hash.
+    by_id: Shards<ByAccountId, RandomState>,
+    by_serial: Shards<BySerial, OwnState>,
 }
 
 impl Index {
-    /// The accounts for which this holds, in no order. Looks at all of them.
-    pub(super) fn accounts_where(&self, wanted: impl Fn(&Account) -> bool) -> Vec<Arc<Account>> {
-        self.by_serial.filter(|entry| wanted(&entry.0)).into_iter().map(|entry| entry.0).collect()
-    }
-
     pub(super) fn new() -> Self {
         Self { keys: Shards::new(), by_id: Shards::new(), by_serial: Shards::new() }
+    }
+
+    /// Makes room for what is about to be loaded.
+    pub(super) fn reserve(&self, accounts: usize, keys: usize) {
+        self.by_id.reserve(accounts);
+        self.by_serial.reserve(accounts);
+        self.keys.reserve(keys);
     }
 
     pub(super) fn key(&self, id: KeyId) -> Option<Arc<Key>> {
@@ -178,12 +185,12 @@ impl Index {
     }
 
     pub(super) fn enter_key(&self, key: Arc<Key>) {
-        self.keys.enter::<KeyId>(ByKeyId(key));
+        self.keys.enter(ByKeyId(key));
     }
 
     pub(super) fn enter_account(&self, account: Arc<Account>) {
-        self.by_serial.enter::<u64>(BySerial(Arc::clone(&account)));
-        self.by_id.enter::<str>(ByAccountId(account));
+        self.by_serial.enter(BySerial(Arc::clone(&account)));
+        self.by_id.enter(ByAccountId(account));
     }
 
     pub(super) fn remove_key(&self, id: KeyId) {
@@ -197,11 +204,42 @@ impl Index {
         }
     }
 
+    /// The accounts of which this is true, in the order of their serials.
+    pub(super) fn accounts_where(&self, is_wanted: impl Fn(&Account) -> bool) -> Vec<Arc<Account>> {
+        let mut found = Vec::new();
+        for shard in self.by_serial.shards.iter() {
+            let shard = shard.0.read();
+            found.extend(shard.iter().filter(|entry| is_wanted(&entry.0)).map(|entry| Arc::clone(&entry.0)));
+        }
+        found.sort_unstable_by_key(|account| account.serial);
+        found
+    }
+
     pub(super) fn account_count(&self) -> usize {
         self.by_serial.len()
     }
 
     pub(super) fn key_count(&self) -> usize {
         self.keys.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serials_and_key_ids_are_spread_evenly() {
+        let shard = |hash: u64| (hash >> 40) as usize % SHARDS;
+        let (mut by_shard, mut by_place, mut by_tag) = ([0; SHARDS], [0; 128], [0; 128]);
+        let ids = (0..64_000).map(|_| OwnState::default().hash_one(KeyId::random().unwrap()));
+        for hash in (0..64_000_u64).map(|serial| OwnState::default().hash_one(serial)).chain(ids) {
+            by_shard[shard(hash)] += 1;
+            by_place[(hash % 128) as usize] += 1;
+            by_tag[(hash >> 57) as usize] += 1;
+        }
+        // 2,000 or 1,000 expected of each.
+        assert!(by_shard.iter().all(|count| (1_700..2_300).contains(count)), "{by_shard:?}");
+        assert!(by_place.iter().chain(&by_tag).all(|count| (800..1_200).contains(count)), "{by_place:?}");
     }
 }

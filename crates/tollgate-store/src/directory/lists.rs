@@ -55,8 +55,10 @@ impl Directory {
 }
 
 fn list_accounts(connection: &Connection, page: Page) -> Result<Paged<AccountRecord>, DatabaseError> {
-    let sql =
-        format!("{} WHERE deleted_at IS NULL AND serial > ?1 ORDER BY serial LIMIT ?2", rows::SELECT_ACCOUNT);
+    let sql = format!(
+        "{} NOT INDEXED WHERE deleted_at IS NULL AND serial > ?1 ORDER BY serial LIMIT ?2",
+        rows::SELECT_ACCOUNT
+    );
     let values: [&dyn ToSql; 2] = [&page.after(0), &page.rows()];
     let items = list(connection, &sql, &values, rows::account)?;
     Ok(paged(items, page, |record| record.serial))

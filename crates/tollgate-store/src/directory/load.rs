@@ -5,36 +5,46 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, Row};
 
-use super::account::AccountId;
+use super::account::{Account, AccountId};
 use super::key::{Key, Previous};
 use super::shared::{Shared, StandingText};
 use crate::database::DatabaseError;
 use crate::database::column::{instant_or_null, whole};
 use crate::key_text::{KeyHash, KeyId};
 
-const ACCOUNTS: &str =
-    "SELECT serial, id, tier, custom, billing_day, timezone FROM accounts WHERE deleted_at IS NULL";
+/// Along the table: by an index, every row would be looked up on its own.
+const ACCOUNTS: &str = "SELECT serial, id, tier, custom, billing_day, timezone FROM accounts NOT INDEXED \
+                        WHERE deleted_at IS NULL ORDER BY serial";
 
 const KEYS: &str = "SELECT serial, id, account, number, scopes, hash, previous_hash, previous_until, expires_at \
-                    FROM keys WHERE revoked_at IS NULL";
+                    FROM keys NOT INDEXED WHERE revoked_at IS NULL";
 
 /// Enters all of them. The connection reads at one instant.
 pub(super) fn load(connection: &mut Connection, shared: &Shared) -> Result<(), DatabaseError> {
     let transaction = connection.transaction()?;
-    let mut accounts = transaction.prepare(ACCOUNTS)?;
-    let mut rows = accounts.query([])?;
-    while let Some(row) = rows.next()? {
-        load_account(row, shared)?;
-    }
-    let mut keys = transaction.prepare(KEYS)?;
-    let mut rows = keys.query([])?;
-    while let Some(row) = rows.next()? {
-        load_key(row, shared)?;
-    }
+    let accounts = read_all(&transaction, ACCOUNTS, |row| account(row, shared))?;
+    let keys = read_all(&transaction, KEYS, |row| key(row, shared, &accounts))?;
+    shared.index.reserve(accounts.len(), keys.len());
+    accounts.into_iter().for_each(|account| shared.index.enter_account(account));
+    keys.into_iter().for_each(|key| shared.index.enter_key(key));
     Ok(())
 }
 
-fn load_account(row: &Row<'_>, shared: &Shared) -> Result<(), DatabaseError> {
+fn read_all<T>(
+    connection: &Connection,
+    sql: &str,
+    read: impl Fn(&Row<'_>) -> Result<T, DatabaseError>,
+) -> Result<Vec<T>, DatabaseError> {
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        all.push(read(row)?);
+    }
+    Ok(all)
+}
+
+fn account(row: &Row<'_>, shared: &Shared) -> Result<Arc<Account>, DatabaseError> {
     let id = AccountId::new(row.get_ref(1)?.as_str()?)
         .map_err(|error| DatabaseError::Nonsense(format!("an account: {error}")))?;
     let standing = shared.standing(StandingText {
@@ -43,20 +53,22 @@ fn load_account(row: &Row<'_>, shared: &Shared) -> Result<(), DatabaseError> {
         billing_day: row.get(4)?,
         timezone: row.get_ref(5)?.as_str_or_null()?,
     })?;
-    shared.index.enter_account(shared.account(whole(row, 0)?, id, standing));
-    Ok(())
+    Ok(shared.account(whole(row, 0)?, id, standing))
 }
 
-fn load_key(row: &Row<'_>, shared: &Shared) -> Result<(), DatabaseError> {
+/// The accounts are in the order of their serials.
+fn key(row: &Row<'_>, shared: &Shared, accounts: &[Arc<Account>]) -> Result<Arc<Key>, DatabaseError> {
     let text = row.get_ref(1)?.as_str()?;
     let nonsense = |what: &str| DatabaseError::Nonsense(format!("key {text}: {what}"));
     let id = KeyId::parse(text).ok_or_else(|| nonsense("its id"))?;
-    let account = shared.index.account_by_serial(whole(row, 2)?).ok_or_else(|| nonsense("its account"))?;
+    let serial = whole(row, 2)?;
+    let place = accounts.binary_search_by_key(&serial, |account| account.serial);
+    let account = place.map(|place| Arc::clone(&accounts[place])).map_err(|_| nonsense("its account"))?;
     let previous = match (row.get::<_, Option<[u8; KeyHash::LENGTH]>>(6)?, instant_or_null(row, 7)?) {
         (Some(hash), Some(until)) => Some(Box::new(Previous { hash: KeyHash::from_bytes(hash), until })),
         _ => None,
     };
-    shared.index.enter_key(Arc::new(Key {
+    Ok(Arc::new(Key {
         serial: whole(row, 0)?,
         number: NonZeroU32::new(row.get(3)?).ok_or_else(|| nonsense("its number"))?,
         id,
@@ -65,6 +77,5 @@ fn load_key(row: &Row<'_>, shared: &Shared) -> Result<(), DatabaseError> {
         expires_at: instant_or_null(row, 8)?,
         hash: KeyHash::from_bytes(row.get(5)?),
         previous,
-    }));
-    Ok(())
+    }))
 }

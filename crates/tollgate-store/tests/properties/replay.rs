@@ -274,7 +274,7 @@ fn callers() -> impl Iterator<Item = Who> {
 }
 
 proptest! {
-    #![proptest_config(cases(10_000))]
+    #![proptest_config(cases(4_000))]
 
     #[test]
     fn images_and_a_replay_give_the_meters_of_the_process_that_died(

@@ -123,7 +123,7 @@ mod tests {
         let wrong = original(&[("x-original-method", "GET"), ("x-original-uri", "/a/../b")]).unwrap_err();
         assert_eq!(
             wrong.detail,
-            "The header \"X-Original-URI\" must be a path without \".\" and \"..\" segments."
+            "The header \"X-Original-URI\" must be a path without \".\" and \"..\" segments, encoded or not."
         );
     }
 }
