@@ -33,7 +33,8 @@ fn all(word: &str) -> Vec<String> {
 fn help(args: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_tollgate")).args(args).arg("--help").output().unwrap();
     assert!(output.status.success(), "{args:?}");
-    String::from_utf8(output.stdout).unwrap()
+    // It is wrapped anywhere.
+    String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]

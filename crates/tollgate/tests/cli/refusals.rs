@@ -47,14 +47,42 @@ fn nobody_there(session: &mut Transcript<'_>) {
 fn no_token(session: &mut Transcript<'_>, server: &Server) {
     let list = ["account", "list"];
     let elsewhere = server.folder().join("elsewhere");
-    assert_eq!(session.run_with(&list, |it| drop(it.env("TOLLGATE_DATA_DIR", &elsewhere))).status, 1);
+    assert_eq!(
+        session
+            .run_with(&list, |it| {
+                it.env("TOLLGATE_DATA_DIR", &elsewhere);
+            })
+            .status,
+        1
+    );
     fs::create_dir(&elsewhere).unwrap();
     fs::write(elsewhere.join("admin-token"), "\n").unwrap();
-    assert_eq!(session.run_with(&list, |it| drop(it.env("TOLLGATE_DATA_DIR", &elsewhere))).status, 1);
+    assert_eq!(
+        session
+            .run_with(&list, |it| {
+                it.env("TOLLGATE_DATA_DIR", &elsewhere);
+            })
+            .status,
+        1
+    );
     fs::write(elsewhere.join("admin-token"), "of-another-server\n").unwrap();
-    assert_eq!(session.run_with(&list, |it| drop(it.env("TOLLGATE_DATA_DIR", &elsewhere))).status, 1);
+    assert_eq!(
+        session
+            .run_with(&list, |it| {
+                it.env("TOLLGATE_DATA_DIR", &elsewhere);
+            })
+            .status,
+        1
+    );
     for token in ["wrong-token-of-mine", "wrong\u{1}token"] {
-        assert_eq!(session.run_with(&list, |it| drop(it.env("TOLLGATE_ADMIN_TOKEN", token))).status, 1);
+        assert_eq!(
+            session
+                .run_with(&list, |it| {
+                    it.env("TOLLGATE_ADMIN_TOKEN", token);
+                })
+                .status,
+            1
+        );
     }
     assert!(!session.text().contains("wrong-token-of-mine"), "a token is never repeated");
 }

@@ -38,7 +38,9 @@ fn an_account_from_its_making_to_its_end() {
     assert_eq!(status(story.run(&["key", "list", "acme"])), 0);
 
     assert_eq!(status(story.run(&["check", "--key", &key])), 0);
-    let by_variable = |command: &mut std::process::Command| drop(command.env("TOLLGATE_KEY", &key));
+    let by_variable = |command: &mut std::process::Command| {
+        command.env("TOLLGATE_KEY", &key);
+    };
     assert_eq!(status(story.run_with(&["check", "--peek"], by_variable)), 0);
     assert_eq!(status(story.run(&["check", "--key", &key])), 0);
     assert_eq!(status(story.run(&["check", "--key", &key])), 1);
