@@ -1,14 +1,17 @@
 //! Tables for people: as wide as the terminal, or as wide as they like where there is none.
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 
 /// A narrower terminal gets tables of this width: narrower columns could not be read.
 const WIDTH_MIN: u16 = 40;
 
-/// A table with these columns.
+/// A table with these columns. The first is never broken: there are the names and ids that people copy.
 pub(crate) fn with_columns<const COLUMNS: usize>(columns: [&str; COLUMNS]) -> Table {
     let mut table = bare();
     table.set_header(columns);
+    if let Some(first) = table.column_mut(0) {
+        first.set_constraint(ColumnConstraint::ContentWidth);
+    }
     table
 }
 
@@ -52,10 +55,12 @@ mod tests {
     fn a_table_is_no_wider_than_the_terminal() {
         for (terminal, widest) in [(60, 60), (10, 40)] {
             let mut table = with_columns(["name", "what it is for"]);
-            table.add_row(["first", &"many words ".repeat(30)]);
+            table.add_row(["4fVZ8pQ2mX0c-4fVZ8pQ2mX0c", &"many words ".repeat(30)]);
             wrap(&mut table, terminal);
-            let width = text(&table).lines().map(|line| line.chars().count()).max();
+            let text = text(&table);
+            let width = text.lines().map(|line| line.chars().count()).max();
             assert!(width.is_some_and(|width| width > 30 && width <= widest), "{width:?}");
+            assert!(text.contains("4fVZ8pQ2mX0c-4fVZ8pQ2mX0c"), "{text}");
         }
     }
 

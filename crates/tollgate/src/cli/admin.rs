@@ -39,7 +39,8 @@ impl Admin {
 #[derive(Args, Debug)]
 pub(crate) struct ListPart {
     /// How many are listed at most.
-    #[arg(long, value_name = "N", default_value_t = LIST_MAX_DEFAULT, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = LIST_MAX_DEFAULT)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
 
     /// Where a list that was cut goes on.
