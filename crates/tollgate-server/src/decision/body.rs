@@ -54,13 +54,13 @@ where
     }
 }
 
+/// What `curl -d` says of every body: nothing, in other words.
+const SAID_BY_CURL: &[u8] = b"application/x-www-form-urlencoded";
+
 /// A body that says to be something else is not looked at. One that says nothing is.
 fn expect_json(headers: &HeaderMap) -> Result<(), Refusal> {
     let Some(given) = headers.get(CONTENT_TYPE) else { return Ok(()) };
     let essence = given.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
-    if essence.trim_ascii().eq_ignore_ascii_case(b"application/json") {
-        Ok(())
-    } else {
-        Err(Refusal::MediaType)
-    }
+    let is = |name: &[u8]| essence.trim_ascii().eq_ignore_ascii_case(name);
+    if is(b"application/json") || is(SAID_BY_CURL) { Ok(()) } else { Err(Refusal::MediaType) }
 }
