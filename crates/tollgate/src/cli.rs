@@ -1,12 +1,23 @@
 //! The command line: every command, argument and help text.
 
+mod account;
+mod admin;
+mod check;
+mod key;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use tollgate_core::policy::{Document, HttpUrl, StoreSettings};
 
+use crate::http_client::Endpoint;
 use crate::output::Format;
+
+pub(crate) use account::{Account, AccountCreate, AccountDelete, AccountList, AccountSetTier, AccountShow};
+pub(crate) use admin::{Admin, ListPart, Sure};
+pub(crate) use check::Check;
+pub(crate) use key::{Key, KeyCreate, KeyList, KeyRevoke, KeyRotate, KeyShow};
 
 /// An exact gatekeeper for APIs sold in plans: rate, quota and concurrency in one decision, recorded for the bill.
 #[derive(Parser, Debug)]
@@ -46,6 +57,63 @@ SIGTERM: finish what is in flight, then exit 0. SIGHUP: read the policy file aga
 Example:
   tollgate config check tollgate.yaml && tollgate config explain tollgate.yaml")]
     Config(Config),
+
+    /// Make, list, show, change and delete accounts: who pays, and under which tier.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Example:
+  tollgate account create \"Acme Ltd.\" --tier pro --id acme && tollgate account show acme")]
+    Account(Account),
+
+    /// Make, list, show, rotate and revoke the keys of accounts.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Example:
+  tollgate key create acme --name production")]
+    Key(Key),
+
+    /// Ask a running server whether a request would be admitted, and charge it unless told otherwise.
+    #[command(after_help = "\
+Examples:
+  read -rs TOLLGATE_KEY && export TOLLGATE_KEY
+  tollgate check --path /api/search --cost 5
+  tollgate check --peek --json | jq .limits
+
+A place that the request takes among those in flight is given back at once.
+
+Exit status: 0 admitted, 1 denied or failed, 2 wrong usage.")]
+    Check(Check),
+
+    /// Tell whether a running server takes requests, for health checks.
+    #[command(after_help = "\
+Example:
+  tollgate ready && echo ready
+
+No token is needed. Exit status: 0 ready, 1 not ready, 2 wrong usage.")]
+    Ready(Ready),
+
+    /// Print a script with which a shell completes commands and options.
+    #[command(after_help = "\
+Examples:
+  tollgate completions bash > ~/.local/share/bash-completion/completions/tollgate
+  tollgate completions zsh > \"${fpath[1]}/_tollgate\"
+  tollgate completions fish > ~/.config/fish/completions/tollgate.fish")]
+    Completions(Completions),
+}
+
+/// Which server.
+#[derive(Args, Debug)]
+pub(crate) struct Ready {
+    /// Where the admin API is.
+    #[arg(long, value_name = "URL", env = "TOLLGATE_ADMIN_URL", default_value = "http://127.0.0.1:9090")]
+    pub(crate) admin_url: Endpoint,
+}
+
+/// Which shell.
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// The shell.
+    pub(crate) shell: clap_complete::Shell,
 }
 
 /// How a server is run.
@@ -87,17 +155,15 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILTER", env = "TOLLGATE_LOG")]
     pub(crate) log: Option<String>,
 
-    /// How it is logged.
+    /// How it is logged: for people, or one JSON object a line for programs.
     #[arg(long, value_name = "FORMAT", env = "TOLLGATE_LOG_FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
 }
 
-/// How logs are written.
+/// How logs are written: for people, or one JSON object a line for programs.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
 pub(crate) enum LogFormat {
-    /// For people.
     Text,
-    /// For programs: one JSON object a line.
     Json,
 }
 
@@ -176,6 +242,6 @@ pub(crate) struct ConfigFile {
 impl ConfigFile {
     /// How the answer is to be printed.
     pub(crate) fn format(&self) -> Format {
-        if self.json { Format::Json } else { Format::Text }
+        Format::of_json(self.json)
     }
 }

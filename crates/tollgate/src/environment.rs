@@ -4,6 +4,10 @@
 pub(crate) const ADMIN_TOKEN: &str = "TOLLGATE_ADMIN_TOKEN";
 /// The secret from which hashes and signatures are made.
 pub(crate) const SECRET: &str = "TOLLGATE_SECRET";
+/// The key that a check is asked with.
+pub(crate) const KEY: &str = "TOLLGATE_KEY";
+/// The service token that a check is asked with.
+pub(crate) const SERVICE_TOKEN: &str = "TOLLGATE_SERVICE_TOKEN";
 
 /// The value of a variable, if it is set and not empty.
 pub(crate) fn secret(name: &str) -> anyhow::Result<Option<String>> {

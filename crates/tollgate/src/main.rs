@@ -4,12 +4,18 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+mod admin_client;
 mod cli;
 mod commands;
+mod confirm;
 mod environment;
 mod exit;
+mod http_client;
 mod output;
+mod service;
 mod source;
+mod table;
+mod wait_text;
 
 /// Many small things are allocated on many threads; the system's allocator is slower at both.
 #[global_allocator]
