@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use tollgate_core::headers;
-use tollgate_core::headers::Field;
 use tollgate_core::limit::{Axis, Excess};
 use tollgate_core::plan::{ChargePlan, HomeId, Mode};
 use tollgate_core::policy::{Bypass, DegradedQuota, Durability, RefundOn, Route, RouteIndex};
@@ -25,10 +24,6 @@ use crate::permit::{Permit, Settles};
 use crate::record::record;
 use crate::request::{CallerRequest, Credential, Hold, Purpose};
 use crate::snapshot::PolicySnapshot;
-
-/// How long a caller is told to wait when nothing can be decided: about as long as it takes to notice that there is
-/// room on the disk again.
-const UNAVAILABLE_RETRY: Nanos = Nanos::from_secs(1);
 
 /// Who is calling, once that is settled.
 struct Caller {
@@ -287,25 +282,23 @@ impl Way<'_> {
 
     /// Refuses a caller that is not known.
     fn refuse(&self, error: ErrorCode) -> Decision {
-        let mut denial = Denial::of(error);
-        let mut headers = HeaderLines::default();
-        if error == ErrorCode::Unavailable {
-            denial.retry_after = UNAVAILABLE_RETRY;
-            headers = HeaderLines::collect(|sink| sink(Field::RetryAfter, "1"));
-        }
-        Decision {
+        let mut decision = Decision {
             id: self.id,
-            answer: Answer::Denied(denial),
+            answer: Answer::Denied(Denial::of(error)),
             plan: None,
             account: None,
             policy: Arc::clone(&self.policy),
             route: None,
             limits: Vec::new(),
-            headers,
+            headers: HeaderLines::default(),
             charged: None,
             permit: None,
             pending: None,
+        };
+        if error == ErrorCode::Unavailable {
+            decision.deny_unavailable();
         }
+        decision
     }
 
     fn decision(&self, caller: Caller, route: Option<RouteIndex>, answer: Answer) -> Decision {
@@ -349,11 +342,8 @@ impl Shown {
     fn into_decision(self, mut decision: Decision) -> Decision {
         decision.limits = self.limits;
         decision.headers = self.headers;
-        if let Answer::Denied(denial) = &mut decision.answer
-            && denial.error == ErrorCode::Unavailable
-        {
-            denial.retry_after = UNAVAILABLE_RETRY;
-            decision.headers.push(Field::RetryAfter, "1");
+        if matches!(&decision.answer, Answer::Denied(denial) if denial.error == ErrorCode::Unavailable) {
+            decision.deny_unavailable();
         }
         decision
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tollgate_core::headers::Field;
 use tollgate_core::limit::LimitName;
 use tollgate_core::policy::{HttpUrl, RouteIndex};
 use tollgate_core::tariff::Plan;
@@ -14,6 +15,10 @@ use crate::ids::DecisionId;
 use crate::lines::HeaderLines;
 use crate::permit::Permit;
 use crate::snapshot::PolicySnapshot;
+
+/// How long a caller is told to wait when nothing can be decided: about as long as it takes to notice that there is
+/// room on the disk again.
+const UNAVAILABLE_RETRY: Nanos = Nanos::from_secs(1);
 
 /// The answer to one request, with everything that a front end may want to say about it.
 #[derive(Debug)]
@@ -90,6 +95,13 @@ impl Decision {
     /// Whether the request may pass.
     pub fn is_admitted(&self) -> bool {
         self.answer == Answer::Admitted
+    }
+
+    /// Turns it into a denial: nothing can be decided, so nothing is admitted.
+    pub(crate) fn deny_unavailable(&mut self) {
+        let denial = Denial { retry_after: UNAVAILABLE_RETRY, ..Denial::of(ErrorCode::Unavailable) };
+        self.answer = Answer::Denied(denial);
+        self.headers.push(Field::RetryAfter, "1");
     }
 
     /// The name of the caller's tier.

@@ -12,8 +12,7 @@ use tollgate_core::tariff::Charges;
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::{Kind, Position};
 
-use crate::answer::ErrorCode;
-use crate::decision::{Answer, Decision, Denial};
+use crate::decision::Decision;
 use crate::engine::{Counters, Engine};
 use crate::permit::{Permit, PermitId, Settles};
 use crate::record::record;
@@ -71,7 +70,7 @@ impl Engine {
             let _ = self.finish(&charged, None, Some(0), self.now());
         }
         decision.permit = None;
-        decision.answer = Answer::Denied(Denial::of(ErrorCode::Unavailable));
+        decision.deny_unavailable();
         decision
     }
 
@@ -119,7 +118,8 @@ impl Engine {
             let request = permit.request(mode, Charges::Slots, Amount::ONE, now);
             self.meters.settle(&permit.plan.tariff.plan(&request), &mut Readings::new());
         }
-        if let Some(idempotency) = permit.idempotency.filter(|_| given_back) {
+        // Nothing is left of the charge, so its repeat is charged like a first request.
+        if let Some(idempotency) = permit.idempotency.filter(|_| settled == 0) {
             self.repeats.hold(permit.home).forget(permit.home, idempotency, permit.decision);
         }
         Ok(Finished { reserved, settled })

@@ -10,13 +10,11 @@ use tollgate_core::policy::{Policy, TierName};
 use tollgate_core::rule::Amount;
 use tollgate_core::time::Timestamp;
 use tollgate_engine::{
-    CallerRequest, Clock, Credential, Decision, Engine, EngineParts, Hold, Purpose, Recovered,
+    CallerRequest, Clock, Credential, Decision, Embedded, Engine, Hold, Purpose, Recovered,
 };
-use tollgate_ledger::{Kind, Position, Record, Spool, SpoolSettings};
-use tollgate_store::database::Database;
-use tollgate_store::directory::{AccountId, Directory, DisplayName, NewAccount, NewKey, Scopes, Writer};
-use tollgate_store::hash::HomeHasher;
-use tollgate_store::key_text::{KeyEnv, KeyHasher, KeyId};
+use tollgate_ledger::{Kind, Position, Record, SpoolSettings};
+use tollgate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes, Writer};
+use tollgate_store::key_text::{KeyEnv, KeyId};
 
 /// 2026-10-05T12:00:00Z.
 pub(crate) const NOW: Timestamp = Timestamp::from_secs(1_791_201_600);
@@ -166,22 +164,10 @@ pub(crate) fn header(decision: &Decision, name: &str) -> Option<String> {
 }
 
 fn open(dir: &Path, text: &str) -> (Engine, Recovered) {
-    let homes = HomeHasher::new([1; 16]);
-    let database = Database::open(&dir.join("tollgate.db")).unwrap();
-    let directory = Directory::open(database.clone(), homes.clone(), KeyHasher::new(&[2; 32])).unwrap();
-    let settings = SpoolSettings { segment_records: 256, ..SpoolSettings::default() };
-    let spool = Spool::open(&dir.join("spool"), settings).unwrap();
-    let parts = EngineParts {
-        policy: policy(text),
-        directory,
-        database,
-        spool,
-        homes,
-        trusted_proxies: Vec::new(),
-        clock: |latest| Clock::fixed(latest.max(NOW)),
-        random: 7,
-    };
-    Engine::open(parts, |_| ()).unwrap()
+    let spool = SpoolSettings { segment_records: 256, ..SpoolSettings::default() };
+    let embedded =
+        Embedded { clock: |latest| Clock::fixed(latest.max(NOW)), spool, ..Embedded::new(policy(text)) };
+    embedded.open(dir, b"a secret of tests", |_| ()).unwrap()
 }
 
 fn copy_dir(from: &Path, to: &Path) {

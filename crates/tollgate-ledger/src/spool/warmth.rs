@@ -23,10 +23,10 @@ impl Warmth {
     /// Makes the pages writable that twice as many records would need as have come since the last time.
     pub(crate) fn spread(&mut self, works: &Works) {
         let tail = works.line.tail();
-        let come = tail - self.tail.max(works.opened_at).min(tail);
         if tail == self.tail {
             return;
         }
+        let come = tail - self.tail.max(works.opened_at);
         self.tail = tail;
         let ahead = tail..tail.saturating_add(AHEAD_MIN.max(2 * come));
         let segments = works.catalog.lock().overlapping(ahead.clone());

@@ -102,7 +102,7 @@ impl Works {
         })
     }
 
-    /// Makes segments until a whole one is free, or as many are mapped as may be. Only one thread may do this.
+    /// Makes segments until there is room for as many records as one has, or as many are mapped as may be. Only one thread may do this.
     pub(crate) fn prepare(&self) -> io::Result<()> {
         let prepared = self.prepare_segments();
         *self.full.lock() = prepared.as_ref().err().map(ToString::to_string);
@@ -116,7 +116,7 @@ impl Works {
                 let catalog = self.catalog.lock();
                 (catalog.end(), catalog.live())
             };
-            if first - self.line.tail() >= u64::from(self.records) || live >= LIVE_MAX {
+            if self.line.credits() >= u64::from(self.records) || live >= LIVE_MAX {
                 return Ok(());
             }
             let extent = Extent { first, records: self.records };

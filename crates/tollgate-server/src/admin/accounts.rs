@@ -32,13 +32,13 @@ pub(crate) struct AccountBody {
     #[schema(example = "pro")]
     tier: String,
     /// Its negotiated limits, as they were given.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<Object>)]
     custom: Option<Value>,
     /// The day on which its billing months begin, if it was given; otherwise the first.
-    #[schema(minimum = 1, maximum = 31, example = 15)]
+    #[schema(required, minimum = 1, maximum = 31, example = 15)]
     billing_day: Option<u8>,
     /// The zone in which its days and months begin, if it was given; otherwise UTC.
-    #[schema(example = "Europe/Berlin")]
+    #[schema(required, example = "Europe/Berlin")]
     timezone: Option<String>,
     /// When it was made.
     #[schema(format = DateTime, example = "2026-11-01T12:00:00.000Z")]

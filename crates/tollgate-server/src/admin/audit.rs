@@ -31,10 +31,10 @@ pub(crate) struct AuditEntry {
     #[schema(example = "acme")]
     target: String,
     /// What it was before; null if it was not there.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<Object>)]
     before: Option<Value>,
     /// What it was afterwards; null if it was not there any more.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<Object>)]
     after: Option<Value>,
 }
 

@@ -42,6 +42,7 @@ pub(crate) struct PolicyHealth {
     #[schema(minimum = 1, example = 3)]
     version: u64,
     /// The file's newer content, if that was rejected. `GET /admin/v1/policy` says why.
+    #[schema(required)]
     rejected: Option<RejectedHealth>,
 }
 
@@ -61,7 +62,7 @@ pub(crate) struct RejectedHealth {
 pub(crate) struct LedgerHealth {
     state: LedgerState,
     /// What the system says, if something is wrong.
-    #[schema(example = "no space left on device")]
+    #[schema(required, example = "no space left on device")]
     detail: Option<String>,
 }
 

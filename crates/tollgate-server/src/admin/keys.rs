@@ -35,19 +35,19 @@ pub(crate) struct KeyBody {
     #[schema(max_items = 50, example = json!(["convert:write"]))]
     scopes: Vec<String>,
     /// From when on it is invalid; null: never.
-    #[schema(format = DateTime, example = "2027-11-01T12:00:00.000Z")]
+    #[schema(required, format = DateTime, example = "2027-11-01T12:00:00.000Z")]
     expires_at: Option<String>,
     /// When it was made.
     #[schema(format = DateTime, example = "2026-11-01T12:00:00.000Z")]
     created_at: String,
     /// When its secret was last changed.
-    #[schema(format = DateTime)]
+    #[schema(required, format = DateTime)]
     rotated_at: Option<String>,
     /// From when on the secret before that is invalid.
-    #[schema(format = DateTime)]
+    #[schema(required, format = DateTime)]
     previous_until: Option<String>,
     /// When it was revoked.
-    #[schema(format = DateTime)]
+    #[schema(required, format = DateTime)]
     revoked_at: Option<String>,
 }
 

@@ -10,7 +10,7 @@ pub(crate) struct List<T> {
     /// The entries.
     items: Vec<T>,
     /// The `cursor` of the next page; null at the end.
-    #[schema(example = "c2a")]
+    #[schema(required, example = "c2a")]
     next: Option<String>,
 }
 

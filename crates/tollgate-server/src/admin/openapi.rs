@@ -62,6 +62,7 @@ pub fn document() -> Value {
             describe_problems(operation);
         }
     }
+    refer_to_entries(&mut document["components"]["schemas"]);
     document["paths"]["/admin/v1/accounts/{id}/custom"]["put"]["requestBody"]["content"]["application/json"]
         ["schema"] = json!({"$ref": "#/components/schemas/TierBody"});
     document
@@ -113,6 +114,16 @@ fn describe_problems(operation: &mut Value) {
             "401" => response["headers"] = json!({"WWW-Authenticate": header("Bearer")}),
             "429" | "503" => response["headers"] = json!({"Retry-After": header("Seconds to wait")}),
             _ => {}
+        }
+    }
+}
+
+/// Lists repeat the schemas of their entries: let them refer to these instead.
+fn refer_to_entries(schemas: &mut Value) {
+    for (name, schema) in schemas.as_object_mut().into_iter().flatten() {
+        if let Some(entry) = name.strip_prefix("List_") {
+            let entry = format!("#/components/schemas/{entry}");
+            schema["properties"]["items"]["items"] = json!({"$ref": entry});
         }
     }
 }

@@ -89,7 +89,7 @@ pub(crate) struct ProblemEntry {
     #[schema(example = "unknown key `rtae`")]
     pub(crate) message: String,
     /// What to write instead.
-    #[schema(example = "did you mean `rate`?")]
+    #[schema(required, example = "did you mean `rate`?")]
     pub(crate) help: Option<String>,
     /// The account whose negotiated limits have the problem: the place is one in their body.
     #[serde(skip_serializing_if = "Option::is_none")]

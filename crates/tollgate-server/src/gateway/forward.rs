@@ -11,12 +11,14 @@ use http::{HeaderValue, Method, Request, Response, Version, request};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use tollgate_core::policy::{Network, ServerSettings};
+use tollgate_tower::InFlight;
 use tower_service::Service;
 
 use super::dial::{Agreed, DialError, Offer, dial};
 use super::download::ProxyBody;
 use super::link::{Failed, Link};
 use super::problem::Refusal;
+use super::tunnel::Ends;
 use super::upload::{Progress, RequestBody, Stage};
 use super::upstream::{HttpTarget, Speaks, Upstream, UpstreamTarget};
 use super::{echo, h2, headers, tunnel};
@@ -108,6 +110,7 @@ async fn pass_on(
     let peer = parts.extensions.remove::<Peer>();
     let upgrade = headers::upgrade(&parts);
     let on_upgrade = upgrade.as_ref().and_then(|_| parts.extensions.remove::<OnUpgrade>());
+    let held = on_upgrade.as_ref().and_then(|_| parts.extensions.remove::<InFlight>());
     let way = way(target, &parts);
     headers::toward_upstream(&mut parts, upgrade, peer.as_ref(), &settings.trusted_proxies);
     parts.extensions.clear();
@@ -131,7 +134,7 @@ async fn pass_on(
     let request = Request::from_parts(parts, body);
     let exchange = Exchange { target, settings, progress: progress.as_deref() };
     match (on_upgrade, way) {
-        (Some(on_upgrade), _) => tunnel::open(&exchange, request, on_upgrade, peer).await,
+        (Some(on_upgrade), _) => tunnel::open(&exchange, request, on_upgrade, Ends { peer, held }).await,
         (None, Offer::Http1) => exchange.over_links(request).await,
         (None, Offer::Http2) => exchange.over_shared(request).await,
     }

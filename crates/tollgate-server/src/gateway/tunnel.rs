@@ -11,7 +11,17 @@ use super::headers;
 use super::link::Failed;
 use super::problem::Refusal;
 use super::upload::RequestBody;
+use tollgate_tower::InFlight;
+
 use crate::listen::Peer;
+
+/// What a tunnel ends with.
+pub(super) struct Ends {
+    /// Whose listener may cut it.
+    pub(super) peer: Option<Peer>,
+    /// Its place among the caller's requests in flight, which it keeps for as long as it is open.
+    pub(super) held: Option<InFlight>,
+}
 
 /// Passes on a request that asks for another protocol; if the upstream agrees, both ends are joined until one ends.
 ///
@@ -20,7 +30,7 @@ pub(super) async fn open(
     exchange: &Exchange<'_>,
     request: Request<RequestBody>,
     caller: OnUpgrade,
-    peer: Option<Peer>,
+    ends: Ends,
 ) -> Result<Response<ProxyBody>, Refusal> {
     let (mut send, connection) = exchange.link().await?.into_parts();
     tokio::spawn(async move {
@@ -38,19 +48,20 @@ pub(super) async fn open(
         headers::toward_caller(&mut parts.headers);
         return Ok(Response::from_parts(parts, ProxyBody::shared(incoming, exchange.settings.idle)));
     }
-    tokio::spawn(join(caller, hyper::upgrade::on(&mut answer), peer));
+    tokio::spawn(join(caller, hyper::upgrade::on(&mut answer), ends));
     let (mut parts, _) = answer.into_parts();
     headers::toward_upgraded_caller(&mut parts.headers);
     Ok(Response::from_parts(parts, ProxyBody::whole("")))
 }
 
 /// Copies in both directions until either ends, or the listener cuts its connections.
-async fn join(caller: OnUpgrade, upstream: OnUpgrade, peer: Option<Peer>) {
+async fn join(caller: OnUpgrade, upstream: OnUpgrade, ends: Ends) {
     let (Ok(caller), Ok(upstream)) = (caller.await, upstream.await) else {
         return;
     };
     let (mut caller, mut upstream) = (TokioIo::new(caller), TokioIo::new(upstream));
     let copied = copy_bidirectional(&mut caller, &mut upstream);
+    let Ends { peer, held } = ends;
     match peer {
         // How a tunnel ends is between its two ends.
         Some(peer) => tokio::select! {
@@ -61,4 +72,5 @@ async fn join(caller: OnUpgrade, upstream: OnUpgrade, peer: Option<Peer>) {
             let _ = copied.await;
         }
     }
+    drop(held);
 }

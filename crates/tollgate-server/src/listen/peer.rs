@@ -40,7 +40,7 @@ impl Scheme {
 }
 
 impl Peer {
-    pub(super) fn new(address: SocketAddr, scheme: Scheme, shutdown: Shutdown) -> Self {
+    pub(crate) fn new(address: SocketAddr, scheme: Scheme, shutdown: Shutdown) -> Self {
         let ip = address.ip().to_canonical().to_string();
         let forwarded_for = HeaderValue::from_str(&ip).unwrap_or(HeaderValue::from_static("unknown"));
         Self(Arc::new(Inner { address, scheme, forwarded_for, shutdown }))

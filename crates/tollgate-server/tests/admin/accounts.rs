@@ -3,14 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::golden;
-use crate::place::{NOW, Place, authorized, send};
+use crate::place::{Place, authorized, send, wait};
 
 const ACCOUNTS: &str = "/admin/v1/accounts";
 
 #[test]
 fn an_account_is_made_shown_and_deleted() {
     let place = Place::new();
-    let body = json!({"id": "acme", "name": " Acme Ltd. ", "tier": "pro", "billing_day": 31, "timezone": "europe/berlin"});
+    let (name, timezone) = (" Acme Ltd. ", "europe/berlin");
+    let body = json!({"id": "acme", "name": name, "tier": "pro", "billing_day": 31, "timezone": timezone});
     let made = place.json("POST", ACCOUNTS, &body);
     assert_eq!(made.header("location"), Some("/admin/v1/accounts/acme"));
     let account = made.expect(201);
@@ -134,5 +135,20 @@ fn an_account_may_have_a_tier_that_bypasses() {
     place.account("jobs", "internal");
     place.key("jobs");
     assert_eq!(place.get("/admin/v1/accounts/jobs/limits").expect(200), json!({"items": []}));
-    assert_eq!(place.engine.now(), NOW);
+}
+
+#[test]
+fn a_full_disk_is_no_success_and_says_what_to_do() {
+    let place = Place::new();
+    place.account("acme", "free");
+    wait(place.engine.directory().database().limit_pages(1)).unwrap();
+    let mut replies = (0..200).map(|round| {
+        let name = format!("{round}{}", "x".repeat(190));
+        place.json("POST", ACCOUNTS, &json!({"id": format!("acct-{round}"), "name": name, "tier": "free"}))
+    });
+    let refused = replies.find(|reply| reply.status != 201).unwrap();
+    let detail = refused.problem(503, "unavailable", None);
+    assert!(detail.starts_with("The disk is full; nothing was written;"), "{detail}");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    place.get("/admin/v1/accounts/acme").expect(200);
 }

@@ -27,5 +27,7 @@ fn every_write_is_one_entry_and_nothing_else_is() {
     assert!(entries.iter().all(|entry| entry["who"] == "admin"));
     let set_tier = &entries[5];
     assert_eq!((&set_tier["before"]["tier"], &set_tier["after"]["tier"]), (&json!("free"), &json!("pro")));
-    assert_eq!((&entries[6]["before"], &entries[0]["after"]["tier"]), (&Value::Null, &Value::Null));
+    assert_eq!(entries[6]["before"], Value::Null);
+    assert_eq!(entries[0]["before"]["deleted_at"], Value::Null);
+    assert_ne!(entries[0]["after"]["deleted_at"], Value::Null);
 }

@@ -27,13 +27,14 @@ fn negotiated_limits_apply_and_are_shown_as_they_were_given() {
 fn every_problem_is_listed_with_its_place_in_the_body() {
     let place = Place::new();
     place.account("acme", "free");
-    let text = "{\n\t\"rtae\": 5,\n\t\"quota\": \"lots\",\n  \"limits\": {\"x\": {\"limit\": \"3/day\", \"routes\": [\"sarch\"]}}\n}";
+    let limits = "{\"x\": {\"limit\": \"3/day\", \"routes\": [\"sarch\"]}}";
+    let text = format!("{{\n\t\"rtae\": 5,\n\t\"quota\": \"lots\",\n  \"limits\": {limits}\n}}");
     let refused = place.text("PUT", "/admin/v1/accounts/acme/custom", "application/json", text);
     let detail = refused.problem(422, "invalid_tier", None);
     assert!(detail.starts_with("Line 2, column 2: "), "{detail}");
     let problems = refused.expect(422)["problems"].clone();
     let places: Vec<_> = problems.as_array().unwrap().iter().map(|problem| problem["line"].clone()).collect();
-    assert_eq!(places, [json!(2), json!(3), json!(4)], "{problems}");
+    assert_eq!(places, [json!(2), json!(3), json!(4), json!(4)], "{problems}");
     assert!(problems[0]["message"].as_str().unwrap().contains("rtae"), "{problems}");
     assert!(problems[0]["help"].as_str().unwrap().contains("rate"), "{problems}");
     assert_eq!(place.get("/admin/v1/accounts/acme").expect(200)["tier"], "free");

@@ -55,10 +55,6 @@ pub(crate) struct Reply {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self::with_clock(|latest| Clock::fixed(latest.max(NOW)))
-    }
-
-    pub(crate) fn with_clock(clock: fn(Timestamp) -> Clock) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let homes = HomeHasher::new([1; 16]);
         let database = Database::open(&dir.path().join("tollgate.db")).unwrap();
@@ -72,7 +68,7 @@ impl Place {
             spool,
             homes,
             trusted_proxies: Vec::new(),
-            clock,
+            clock: |latest| Clock::fixed(latest.max(NOW)),
             random: 7,
         };
         let engine = Arc::new(Engine::open(parts, |_| ()).unwrap().0);

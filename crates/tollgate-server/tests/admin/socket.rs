@@ -4,7 +4,6 @@ use std::net::Ipv4Addr;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tollgate_engine::Clock;
 
 use crate::place::{Place, TOKEN, wait};
 
@@ -34,17 +33,4 @@ fn an_account_is_made_over_a_socket() {
     assert!(answer.starts_with("HTTP/1.1 201 Created\r\n"), "{answer}");
     assert!(answer.contains("location: /admin/v1/accounts/acme\r\n"), "{answer}");
     assert_eq!(place.get("/admin/v1/accounts/acme").expect(200)["tier"], "pro");
-}
-
-/// For tools that test APIs from outside: serves on port 19090 until it is stopped.
-#[test]
-#[ignore = "serves until it is stopped"]
-fn serve_for_tools_from_outside() {
-    let place = Place::with_clock(Clock::system);
-    place.account("acme", "pro");
-    place.key("acme");
-    wait(async {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 19_090)).await.unwrap();
-        axum::serve(listener, place.router.clone()).await.unwrap();
-    });
 }

@@ -4,14 +4,18 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use http_body_util::combinators::BoxBody;
+use hyper::body::{Frame, Incoming};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tollgate_core::policy::{HttpUrl, ServerSettings};
 use tollgate_server::gateway::{Forward, ForwardSettings, Guard, GuardSettings, HttpTarget, UpstreamTarget};
@@ -75,9 +79,7 @@ pub(crate) fn gateway(upstream: SocketAddr) -> Gateway {
 pub(crate) fn upstream<F, A>(answer: F) -> SocketAddr
 where
     F: Fn(Request<Incoming>) -> A + Clone + Send + Sync + 'static,
-    A: Future<Output = Response<http_body_util::combinators::BoxBody<bytes::Bytes, std::io::Error>>>
-        + Send
-        + 'static,
+    A: Future<Output = Response<BoxBody<Bytes, std::io::Error>>> + Send + 'static,
 {
     let listener = Listener::bind(([127, 0, 0, 1], 0).into(), "").unwrap();
     let address = listener.local_addr();
@@ -112,9 +114,7 @@ where
 }
 
 /// A body of these bytes.
-pub(crate) fn bytes(
-    text: impl Into<bytes::Bytes>,
-) -> http_body_util::combinators::BoxBody<bytes::Bytes, std::io::Error> {
+pub(crate) fn bytes(text: impl Into<Bytes>) -> BoxBody<Bytes, std::io::Error> {
     http_body_util::Full::new(text.into()).map_err(|never| match never {}).boxed()
 }
 
@@ -133,6 +133,22 @@ where
         }
     });
     address
+}
+
+/// An upstream that speaks bytes, and the number of connections to it so far.
+pub(crate) async fn counting_upstream<F, A>(serve: F) -> (Arc<AtomicUsize>, SocketAddr)
+where
+    F: Fn(TcpStream) -> A + Send + 'static,
+    A: Future<Output = ()> + Send + 'static,
+{
+    let count = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&count);
+    let address = raw_upstream(move |_, stream| {
+        seen.fetch_add(1, Relaxed);
+        serve(stream)
+    })
+    .await;
+    (count, address)
 }
 
 /// Reads a head, up to and including the empty line.
@@ -176,4 +192,34 @@ pub(crate) fn status(answer: &str) -> &str {
 /// What follows the head of an answer.
 pub(crate) fn body(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").map_or("", |(_, body)| body)
+}
+
+/// A body of the frames that come through a channel.
+pub(crate) struct Trickle(pub(crate) mpsc::Receiver<Frame<Bytes>>);
+
+impl hyper::body::Body for Trickle {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        self.get_mut().0.poll_recv(cx).map(|frame| frame.map(Ok))
+    }
+}
+
+/// A body that breaks off.
+pub(crate) struct Broken;
+
+impl hyper::body::Body for Broken {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        Poll::Ready(Some(Err(std::io::Error::other("broken off"))))
+    }
 }

@@ -2,4 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
 mod bed;
+mod ending;
+mod failing;
 mod forwarding;
+mod hostile;
+mod http2;
+mod listening;
+mod maxima;
+mod retrying;
+mod streaming;
+mod tls;
+mod upgrading;

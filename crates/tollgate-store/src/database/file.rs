@@ -77,3 +77,30 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, DatabaseError> {
     connection.pragma_update(None, "query_only", true).map_err(opening)?;
     Ok(connection)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_waits_for_the_disk_and_references_are_checked() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let connection = open_to_write(&folder.path().join("t.db")).unwrap();
+        let pragma =
+            |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0)).unwrap();
+        // 2 is FULL: the log is synced at every commit.
+        assert_eq!((pragma("synchronous"), pragma("foreign_keys")), (2, 1));
+        let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+    }
+
+    #[test]
+    fn who_reads_cannot_write() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("t.db");
+        let _writer = open_to_write(&path).unwrap();
+        let reader = open_to_read(&path).unwrap();
+        assert!(reader.execute("DELETE FROM audit", []).is_err());
+        assert!(open_to_read(&folder.path().join("missing.db")).is_err());
+    }
+}

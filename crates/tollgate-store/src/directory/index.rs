@@ -112,7 +112,6 @@ impl<E: Hash + Eq, S: BuildHasher + Default> Shards<E, S> {
         Self { state: S::default(), shards: Box::new(std::array::from_fn(shard)) }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a few bits are all that count")]
     fn shard<N: Hash + ?Sized>(&self, name: &N) -> &RwLock<HashSet<E, S>> {
         // Bits of the middle: the set goes by the lowest and the highest.
         &self.shards[(self.state.hash_one(name) >> 40) as usize % SHARDS].0

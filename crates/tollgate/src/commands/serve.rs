@@ -17,11 +17,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use tollgate_core::file::render;
 use tollgate_core::policy::{Document, StoreSettings};
-use tollgate_engine::{Clock, Engine, EngineParts};
-use tollgate_ledger::{Spool, SpoolSettings};
+use tollgate_engine::{Embedded, Engine};
 use tollgate_server::listen::Shutdown;
-use tollgate_store::database::Database;
-use tollgate_store::directory::Directory;
 
 use crate::cli::Serve;
 use crate::exit::Exit;
@@ -61,9 +58,8 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     let listeners = Listeners::bind(&document.server)?;
     let data_dir = DataDir::open(&args.data_dir)?;
     let secrets = Secrets::load(data_dir.path())?;
-    let admin_token = secrets.admin_token.clone();
     let fixed = Fixed { server: document.server.clone(), store: document.store.clone() };
-    let engine = Arc::new(open_engine(&data_dir, secrets, document)?);
+    let engine = Arc::new(open_engine(&data_dir, &secrets, document)?);
     let state = policy_file::reload_state(loaded, from, &engine);
     let upkeep = upkeep::Upkeep::start(Arc::clone(&engine))?;
     let reload = {
@@ -78,7 +74,7 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     let demo_keys = demo::create(&engine).await?;
     let shutdown = Shutdown::new();
     let addresses = listeners.addresses();
-    let serving = listeners.serve(&engine, &admin_token, state, &fixed.server, &shutdown)?;
+    let serving = listeners.serve(&engine, &secrets.admin_token, state, &fixed.server, &shutdown)?;
     if let Some(path) = &args.ready_file {
         ready::write(path, addresses)?;
     }
@@ -96,22 +92,11 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
 }
 
 /// The engine with its meters as they were when the last process ended.
-fn open_engine(data_dir: &DataDir, secrets: Secrets, document: Document) -> anyhow::Result<Engine> {
-    let database = Database::open(&data_dir.database())?;
-    let directory = Directory::open(database.clone(), secrets.homes.clone(), secrets.keys)?;
-    let spool = Spool::open(&data_dir.spool(), SpoolSettings::default())?;
-    let parts = EngineParts {
-        policy: document.policy,
-        directory,
-        database,
-        spool,
-        homes: secrets.homes,
-        trusted_proxies: document.server.trusted_proxies,
-        clock: Clock::system,
-        random: u64::from_le_bytes(secrets::random()?),
-    };
+fn open_engine(data_dir: &DataDir, secrets: &Secrets, document: Document) -> anyhow::Result<Engine> {
+    let embedded =
+        Embedded { trusted_proxies: document.server.trusted_proxies, ..Embedded::new(document.policy) };
     let mut line = progress::Line::new();
-    let opened = Engine::open(parts, |progress| line.show(progress));
+    let opened = embedded.open(data_dir.path(), secrets.secret.as_bytes(), |progress| line.show(progress));
     line.end();
     let (engine, recovered) = opened?;
     if recovered.torn > 0 {

@@ -22,6 +22,24 @@ fn a_full_disk_refuses_when_the_last_slot_is_taken_and_not_before() {
 }
 
 #[test]
+fn room_that_is_reserved_and_not_used_does_not_keep_others_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let (spool, _switches) = switched(&dir, 8, SOON);
+    let reservations: Vec<_> = (0..8).map(|_| spool.reserve().unwrap()).collect();
+    eventually(|| spool.reserve().is_ok());
+    drop(reservations);
+}
+
+#[test]
+fn a_wait_can_be_moved_to_another_thread() {
+    fn is_send(_: impl Send) {}
+    let dir = tempfile::tempdir().unwrap();
+    let (spool, _switches) = switched(&dir, 8, SOON);
+    is_send(spool.wait_durable(Position(0)));
+    is_send(spool);
+}
+
+#[test]
 fn it_goes_on_when_there_is_space_again() {
     let dir = tempfile::tempdir().unwrap();
     let (spool, switches) = switched(&dir, 8, SOON);

@@ -40,6 +40,8 @@ pub(crate) async fn custom(
 }
 
 fn read(bytes: &[u8], id: &AccountId, routes: &Routes) -> Result<CustomBody, Problem> {
+    // Its size before its meaning, which takes longer.
+    let body = CustomBody::new(String::from_utf8_lossy(bytes))?;
     let Some(name) = TierName::new(&format!("{}{id}", TierName::CUSTOM_PREFIX)) else {
         return Err(wrong("id", "cannot be part of a tier's name"));
     };
@@ -54,5 +56,5 @@ fn read(bytes: &[u8], id: &AccountId, routes: &Routes) -> Result<CustomBody, Pro
         // Whoever passes without limits has to be seen in the policy file.
         return Err(wrong("bypass", "is not for negotiated tiers; give the account a tier that has it"));
     }
-    Ok(CustomBody::new(String::from_utf8_lossy(bytes))?)
+    Ok(body)
 }

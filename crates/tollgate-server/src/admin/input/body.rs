@@ -19,7 +19,7 @@ const YAML_TYPES: [&str; 4] = ["application/yaml", "application/x-yaml", "text/y
 /// A JSON object.
 pub(crate) struct JsonBody(pub(crate) Value);
 
-/// A JSON object, or nothing at all, which is one without members.
+/// A JSON object; nothing at all, or null, is one without members.
 pub(crate) struct OptionalJsonBody(pub(crate) Value);
 
 /// JSON as it was written, for those who tell lines and columns.
@@ -47,7 +47,8 @@ impl<S: Sync> FromRequest<S> for OptionalJsonBody {
             return Ok(Self(Value::Object(Map::new())));
         }
         expect_type(&parts.headers, &JSON_TYPES)?;
-        json(&bytes).map(Self)
+        let value = json(&bytes)?;
+        Ok(Self(if value.is_null() { Value::Object(Map::new()) } else { value }))
     }
 }
 
@@ -58,7 +59,9 @@ impl<S: Sync> FromRequest<S> for JsonText {
         expect_type(request.headers(), &JSON_TYPES)?;
         let bytes = read(request.into_body()).await?;
         json(&bytes)?;
-        Ok(Self(bytes))
+        // JSON has tabs between its words only. Readers of YAML, of which it is a part, want blanks there.
+        let blanks: Vec<u8> = bytes.iter().map(|c| if *c == b'\t' { b' ' } else { *c }).collect();
+        Ok(Self(blanks.into()))
     }
 }
 

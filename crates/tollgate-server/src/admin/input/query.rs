@@ -23,7 +23,7 @@ pub(crate) struct ListParams {
     #[param(minimum = 1, maximum = 1000, default = 100, required = false)]
     limit: u16,
     /// The `next` of the page before.
-    #[param(pattern = "^c[0-9a-f]{1,16}$", required = false)]
+    #[param(pattern = "^c(0|[1-9a-f][0-9a-f]{0,15})$", required = false)]
     cursor: String,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct PolicyBody {
     #[schema(minimum = 1, example = 3)]
     version: u64,
     /// The file it was read from; null: it is built in.
-    #[schema(example = "/etc/tollgate/policy.yaml")]
+    #[schema(required, example = "/etc/tollgate/policy.yaml")]
     path: Option<String>,
     /// When it came into force.
     #[schema(format = DateTime, example = "2026-11-01T12:00:00.000Z")]
@@ -25,6 +25,7 @@ pub(crate) struct PolicyBody {
     #[schema(example = "tiers: {free: {rate: 10}}\n")]
     text: String,
     /// The file's newer content, if that was rejected.
+    #[schema(required)]
     rejected: Option<RejectedBody>,
 }
 

@@ -40,10 +40,10 @@ pub struct ExplainedLimit {
     #[schema(example = 100)]
     limit: u64,
     /// The window, where it has a fixed length.
-    #[schema(example = 1)]
+    #[schema(required, example = 1)]
     window_seconds: Option<u32>,
     /// How much may come at once.
-    #[schema(example = 300)]
+    #[schema(required, example = 300)]
     burst: Option<u64>,
     /// Who shares it: `key`, `account` or `client`.
     #[schema(example = "key")]
@@ -57,7 +57,7 @@ pub struct ExplainedLimit {
     #[schema(example = "block")]
     on_exceeded: &'static str,
     /// The status of a refusal.
-    #[schema(example = 429)]
+    #[schema(required, example = 429)]
     status: Option<u16>,
     /// What it admits at most.
     #[schema(example = "300 at once, then 100 per second")]

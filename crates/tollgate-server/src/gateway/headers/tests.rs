@@ -1,1 +1,140 @@
-//! Tests of the headers.
+//! What passes, what stays behind, what is added.
+
+use std::net::SocketAddr;
+
+use http::Request;
+
+use super::*;
+use crate::listen::{Scheme, Shutdown};
+
+fn parts(headers: &[(&str, &str)]) -> request::Parts {
+    let mut request = Request::get("/");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(()).unwrap().into_parts().0
+}
+
+fn peer(address: &str) -> Peer {
+    let address: SocketAddr = address.parse().unwrap();
+    Peer::new(address, Scheme::Https, Shutdown::new())
+}
+
+/// What the upstream gets of these headers, sorted.
+fn forwarded(headers: &[(&str, &str)], peer: Option<&Peer>, trusted: &[&str]) -> Vec<String> {
+    let trusted: Vec<Network> = trusted.iter().map(|text| Network::parse(text).unwrap()).collect();
+    let mut parts = parts(headers);
+    let upgrade = upgrade(&parts);
+    toward_upstream(&mut parts, upgrade, peer, &trusted);
+    let mut lines: Vec<String> = parts
+        .headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value.as_bytes())))
+        .collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn what_belongs_to_one_connection_stays_behind() {
+    let sent = [
+        ("host", "a"),
+        ("connection", "close, X-Hop"),
+        ("connection", "x-other"),
+        ("x-hop", "1"),
+        ("x-other", "2"),
+        ("keep-alive", "timeout=5"),
+        ("proxy-connection", "keep-alive"),
+        ("proxy-authorization", "Basic x"),
+        ("te", "gzip"),
+        ("upgrade", "websocket"),
+        ("http2-settings", "AAA"),
+        ("expect", "100-continue"),
+        ("accept", "*/*"),
+    ];
+    assert_eq!(forwarded(&sent, None, &[]), ["accept: */*", "host: a"]);
+}
+
+#[test]
+fn a_caller_cannot_take_away_what_frames_its_request() {
+    let sent = [("host", "a"), ("connection", "host, content-length"), ("content-length", "5")];
+    assert_eq!(forwarded(&sent, None, &[]), ["content-length: 5", "host: a"]);
+}
+
+#[test]
+fn of_te_only_trailers_pass() {
+    assert_eq!(forwarded(&[("te", "gzip, Trailers"), ("connection", "te")], None, &[]), ["te: trailers"]);
+}
+
+#[test]
+fn keys_pass_and_what_the_upstream_is_told_of_the_caller_cannot_be_taken_away() {
+    let sent = [("x-api-key", "k"), ("x-tollgate-account", "acct_1"), ("connection", "x-tollgate-account")];
+    assert_eq!(forwarded(&sent, None, &[]), ["x-api-key: k", "x-tollgate-account: acct_1"]);
+}
+
+#[test]
+fn a_stranger_cannot_say_where_it_comes_from() {
+    let sent = [
+        ("host", "a"),
+        ("x-forwarded-for", "9.9.9.9"),
+        ("x-forwarded-for", "8.8.8.8"),
+        ("x-forwarded-proto", "http"),
+        ("x-forwarded-host", "evil"),
+    ];
+    let expected =
+        ["host: a", "x-forwarded-for: 10.0.0.7", "x-forwarded-host: a", "x-forwarded-proto: https"];
+    assert_eq!(forwarded(&sent, Some(&peer("10.0.0.7:1234")), &["192.0.2.0/24"]), expected);
+}
+
+#[test]
+fn a_trusted_proxy_is_believed_and_added() {
+    let sent = [
+        ("host", "a"),
+        ("x-forwarded-for", "9.9.9.9"),
+        ("x-forwarded-for", "8.8.8.8"),
+        ("x-forwarded-proto", "http"),
+        ("x-forwarded-host", "b"),
+    ];
+    let expected = [
+        "host: a",
+        "x-forwarded-for: 9.9.9.9, 8.8.8.8, 10.0.0.7",
+        "x-forwarded-host: b",
+        "x-forwarded-proto: http",
+    ];
+    assert_eq!(forwarded(&sent, Some(&peer("[::ffff:10.0.0.7]:1234")), &["10.0.0.0/8"]), expected);
+    let silent = forwarded(&[("host", "a")], Some(&peer("10.0.0.7:1")), &["10.0.0.0/8"]);
+    assert_eq!(silent[1..], ["x-forwarded-for: 10.0.0.7", "x-forwarded-host: a", "x-forwarded-proto: https"]);
+}
+
+#[test]
+fn only_upgrades_that_are_no_http_are_passed_on() {
+    let wanted = |token: &str| upgrade(&parts(&[("connection", "keep-alive, Upgrade"), ("upgrade", token)]));
+    assert_eq!(wanted("websocket").unwrap(), "websocket");
+    assert_eq!(wanted("other/1").unwrap(), "other/1");
+    for http in ["h2c", "H2C", "HTTP/2.0", "TLS/1.0", "websocket, h2c"] {
+        assert_eq!(wanted(http), None, "{http}");
+    }
+    assert_eq!(upgrade(&parts(&[("upgrade", "websocket")])), None, "without Connection");
+    let twice = [("connection", "upgrade"), ("upgrade", "websocket"), ("upgrade", "h2c")];
+    assert_eq!(upgrade(&parts(&twice)), None);
+}
+
+#[test]
+fn an_answer_leaves_behind_what_belongs_to_its_connection() {
+    let mut headers = HeaderMap::new();
+    for (name, value) in [
+        ("connection", "keep-alive, x-hop"),
+        ("x-hop", "1"),
+        ("keep-alive", "timeout=5"),
+        ("transfer-encoding", "chunked"),
+        ("upgrade", "h2c"),
+        ("x-tollgate-of", "upstream"),
+        ("x-kept", "1"),
+    ] {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    toward_caller(&mut headers);
+    let mut left: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+    left.sort_unstable();
+    assert_eq!(left, ["x-kept", "x-tollgate-of"]);
+}

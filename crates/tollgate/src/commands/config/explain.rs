@@ -1,6 +1,7 @@
 //! `tollgate config explain FILE`: every tier with its limits as they are meant, in the order in which they are asked.
 
 use tollgate_core::policy::{Routes, TierLimit};
+use tollgate_server::admin::tiers::ExplainedTiers;
 
 use super::problems;
 use crate::cli::ConfigFile;
@@ -8,7 +9,6 @@ use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::source::Source;
 
-mod json;
 mod table;
 
 pub(super) fn run(args: &ConfigFile) -> anyhow::Result<Exit> {
@@ -19,7 +19,7 @@ pub(super) fn run(args: &ConfigFile) -> anyhow::Result<Exit> {
     };
     match args.format() {
         Format::Text => output::print(&table::tables(&policy))?,
-        Format::Json => output::print_json(&json::Explained::of(&policy))?,
+        Format::Json => output::print_json(&ExplainedTiers::of(&policy))?,
     }
     Ok(Exit::Done)
 }

@@ -52,14 +52,6 @@ impl DataDir {
         Ok(Self { path: path.to_owned(), _lock: lock })
     }
 
-    pub(super) fn database(&self) -> PathBuf {
-        self.path.join("tollgate.db")
-    }
-
-    pub(super) fn spool(&self) -> PathBuf {
-        self.path.join("spool")
-    }
-
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -3,8 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use tollgate_store::hash::HomeHasher;
-use tollgate_store::key_text::KeyHasher;
 
 use super::data_dir::{admin_token_path, kept_secret, secret_path};
 use crate::environment;
@@ -12,15 +10,11 @@ use crate::environment;
 /// Fewer characters than this can be guessed.
 const LENGTH_MIN: usize = 16;
 
-/// What the secret is used for, each use with a key of its own. Changing one of these orphans what it hashed.
-const KEYS: &str = "tollgate 2026-11-15 hashes of API keys";
-const HOMES: &str = "tollgate 2026-11-15 homes of accounts and clients";
-
-/// Everything that is derived from the server's secret, and the token of its admin API.
+/// The server's secret, and the token of its admin API.
 pub(super) struct Secrets {
     pub(super) admin_token: String,
-    pub(super) keys: KeyHasher,
-    pub(super) homes: HomeHasher,
+    /// Everything that is hashed is hashed with it.
+    pub(super) secret: String,
 }
 
 impl Secrets {
@@ -38,22 +32,13 @@ impl Secrets {
                 bail!("{name} has fewer than {LENGTH_MIN} characters: it could be guessed");
             }
         }
-        let mut home_key = [0; 16];
-        home_key.copy_from_slice(&blake3::derive_key(HOMES, secret.as_bytes())[..16]);
-        let keys = KeyHasher::new(&blake3::derive_key(KEYS, secret.as_bytes()));
-        Ok(Self { admin_token, keys, homes: HomeHasher::new(home_key) })
+        Ok(Self { admin_token, secret })
     }
 }
 
 /// Thirty-two bytes from the system, as text.
 fn random_hex() -> anyhow::Result<String> {
-    let bytes: [u8; 32] = random()?;
-    Ok(blake3::Hash::from_bytes(bytes).to_hex().to_string())
-}
-
-/// Bytes from the system.
-pub(super) fn random<const LENGTH: usize>() -> anyhow::Result<[u8; LENGTH]> {
-    let mut bytes = [0; LENGTH];
+    let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).context("the system gives no random bytes")?;
-    Ok(bytes)
+    Ok(blake3::Hash::from_bytes(bytes).to_hex().to_string())
 }
