@@ -41,7 +41,7 @@ fn built(package: &str, binary: &str) -> Result<PathBuf> {
 fn executable(messages: &str, binary: &str) -> Option<PathBuf> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let of_binary = messages.filter(|message| message["target"]["name"] == binary);
-    of_binary.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).last()
+    of_binary.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back()
 }
 
 /// throttlecrab's server, installed once below the home directory.

@@ -44,7 +44,7 @@ impl Cores {
 
     /// The command that runs a program on its side.
     pub(crate) fn command(self, side: Side, program: impl AsRef<OsStr>) -> Command {
-        let (Self::Apart { server, clients }) = self else {
+        let Self::Apart { server, clients } = self else {
             return Command::new(program);
         };
         let core = match side {
