@@ -79,8 +79,7 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
         ready::write(path, addresses)?;
     }
     if !demo_keys.is_empty() {
-        let place = admin_token_path(data_dir.path()).display().to_string();
-        output::print(&demo::greeting(&demo_keys, addresses, &place))?;
+        output::print(&demo::greeting(&demo_keys, addresses, &secrets.admin_token_place))?;
     }
     tracing::info!(gateway = %addresses.gateway, decision = %addresses.decision, admin = %addresses.admin, "ready");
     signals::until_the_end(&nudges).await?;

@@ -13,15 +13,21 @@ const LENGTH_MIN: usize = 16;
 /// The server's secret, and the token of its admin API.
 pub(super) struct Secrets {
     pub(super) admin_token: String,
+    /// Where people find the token.
+    pub(super) admin_token_place: String,
     /// Everything that is hashed is hashed with it.
     pub(super) secret: String,
 }
 
 impl Secrets {
     pub(super) fn load(data_dir: &Path) -> anyhow::Result<Self> {
-        let admin_token = match environment::secret(environment::ADMIN_TOKEN)? {
-            Some(token) => token,
-            None => kept_secret(&admin_token_path(data_dir), || Ok(format!("tgadmin_{}", random_hex()?)))?,
+        let (admin_token, admin_token_place) = match environment::secret(environment::ADMIN_TOKEN)? {
+            Some(token) => (token, format!("the variable {}", environment::ADMIN_TOKEN)),
+            None => {
+                let path = admin_token_path(data_dir);
+                let token = kept_secret(&path, || Ok(format!("tgadmin_{}", random_hex()?)))?;
+                (token, path.display().to_string())
+            }
         };
         let secret = match environment::secret(environment::SECRET)? {
             Some(secret) => secret,
@@ -32,7 +38,7 @@ impl Secrets {
                 bail!("{name} has fewer than {LENGTH_MIN} characters: it could be guessed");
             }
         }
-        Ok(Self { admin_token, secret })
+        Ok(Self { admin_token, admin_token_place, secret })
     }
 }
 
