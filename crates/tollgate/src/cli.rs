@@ -42,8 +42,8 @@ Examples:
   tollgate serve --config tollgate.yaml --upstream http://127.0.0.1:9000
   tollgate serve --gateway 127.0.0.1:0 --ready-file ready.json
 
-Without a policy file a sample with three tiers is used, without an upstream a built-in echo answers, and on the
-first start a demo account and key for each tier are made and shown once.
+Without a policy file a sample with three tiers is used, and on the first start a demo account and key for each of
+them are made and shown once. Without an upstream a built-in echo answers.
 
 Secrets come from variables or files only: TOLLGATE_ADMIN_TOKEN and TOLLGATE_SECRET; when missing they are made and
 kept in the data directory.

@@ -71,7 +71,11 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
         }
     };
     let (_watch, nudges) = watch::start(from.path(), reload)?;
-    let demo_keys = demo::create(&engine).await?;
+    // Whoever brings plans of their own has no use for keys that nobody asked for.
+    let demo_keys = match from {
+        PolicyFile::Sample => demo::create(&engine).await?,
+        PolicyFile::File(_) => Vec::new(),
+    };
     let shutdown = Shutdown::new();
     let addresses = listeners.addresses();
     let serving = listeners.serve(&engine, &secrets.admin_token, state, &fixed.server, &shutdown)?;
