@@ -6,8 +6,8 @@ use tollgate_core::calendar::CalendarUnit;
 use tollgate_core::file::{read, read_tier, render};
 use tollgate_core::limit::{Axis, Excess, Per, RefusalStatus};
 use tollgate_core::policy::{
-    Bypass, Degraded, Document, ExportTarget, Identity, LedgerSettings, Responses, RouteIndex,
-    ServerSettings, StoreSettings, Tier, TierLimit, TierName,
+    Bypass, Degraded, Document, ExportTarget, Identity, LedgerSettings, Maxima, Responses, RouteIndex,
+    ServerSettings, StoreSettings, Tier, TierLimit, TierName, Timeouts, UpstreamHost, UpstreamProtocol,
 };
 use tollgate_core::rule::{Rule, TokenBucket};
 use tollgate_core::time::{Nanos, Window};
@@ -95,6 +95,33 @@ fn sections_that_are_absent_have_their_defaults() {
     assert_eq!(policy.degraded.cap.get(), 40);
     assert_eq!((policy.edge, policy.reputation, policy.blocks, policy.pressure), (None, None, None, None));
     assert_eq!(policy.responses.headers.len(), 4);
+}
+
+#[test]
+fn a_server_says_what_it_allows() {
+    let document = load(
+        "server:
+           upstream_protocol: http2
+           upstream_host: upstream
+           timeouts: {connect: 1s, read: 2m, idle: 3s, keep_alive: 4s, header: 5s}
+           max: {body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5}
+         tiers: {free: {rate: 10}}",
+    );
+    let server = &document.server;
+    assert_eq!(server.upstream_protocol, UpstreamProtocol::Http2);
+    assert_eq!(server.upstream_host, UpstreamHost::Upstream);
+    let Timeouts { connect, read, idle, keep_alive, header } = server.timeouts;
+    assert_eq!([connect, read, idle, keep_alive, header].map(|wait| wait.as_secs()), [1, 120, 3, 4, 5]);
+    let max = Maxima { body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5 };
+    assert_eq!(server.max, max);
+}
+
+#[test]
+fn what_a_server_does_not_say_has_its_default() {
+    let document = load("{server: {timeouts: {read: 1s}, max: {uri: 9}}, tiers: {free: {rate: 10}}}");
+    let Timeouts { connect, keep_alive, .. } = document.server.timeouts;
+    assert_eq!((connect, keep_alive), (Timeouts::CONNECT_DEFAULT, Timeouts::KEEP_ALIVE_DEFAULT));
+    assert_eq!(document.server.max, Maxima { uri: 9, ..Maxima::default() });
 }
 
 /// The only limit of a tier with this body, in a file with the routes `a` and `b`.

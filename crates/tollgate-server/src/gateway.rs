@@ -25,4 +25,4 @@ pub use forward::{Forward, ForwardSettings};
 pub use guard::{Guard, GuardBody, GuardFuture, GuardSettings};
 pub use service::{Gateway, Introduce, gateway};
 pub use steer::Steer;
-pub use upstream::{BadUpstream, HttpTarget, Speaks, Upstream, UpstreamTarget};
+pub use upstream::{BadUpstream, HttpTarget, Upstream, UpstreamTarget};

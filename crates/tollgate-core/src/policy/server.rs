@@ -20,6 +20,10 @@ pub struct ServerSettings {
     pub admin: SocketAddr,
     /// Where admitted requests are forwarded; nothing: a built-in echo.
     pub upstream: Option<HttpUrl>,
+    /// What the upstream is spoken to in.
+    pub upstream_protocol: UpstreamProtocol,
+    /// What the upstream is called in `Host`.
+    pub upstream_host: UpstreamHost,
     /// Whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<Network>,
     /// The certificate of the gateway; nothing: plain HTTP.
@@ -50,12 +54,34 @@ impl Default for ServerSettings {
             decision: Self::DECISION_DEFAULT,
             admin: Self::ADMIN_DEFAULT,
             upstream: None,
+            upstream_protocol: UpstreamProtocol::default(),
+            upstream_host: UpstreamHost::default(),
             trusted_proxies: Vec::new(),
             tls: None,
             timeouts: Timeouts::default(),
             max: Maxima::default(),
         }
     }
+}
+
+/// What an upstream is spoken to in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum UpstreamProtocol {
+    /// HTTP/2 for calls of gRPC, which need it; HTTP/1.1 for everything else.
+    #[default]
+    Auto,
+    /// HTTP/2 for everything. Without TLS the upstream has to know beforehand.
+    Http2,
+}
+
+/// What an upstream is called in `Host`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum UpstreamHost {
+    /// What the caller called the gateway: the upstream is ours, and makes links from it.
+    #[default]
+    Caller,
+    /// Its own name: the upstream is someone else's, and knows no other.
+    Upstream,
 }
 
 /// A certificate chain and its key, as PEM files.

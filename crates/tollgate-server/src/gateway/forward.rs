@@ -10,7 +10,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING};
 use http::{HeaderValue, Method, Request, Response, Version, request};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
-use tollgate_core::policy::{Network, ServerSettings};
+use tollgate_core::policy::{Network, ServerSettings, UpstreamHost, UpstreamProtocol};
 use tollgate_tower::InFlight;
 use tower_service::Service;
 
@@ -20,7 +20,7 @@ use super::link::{Failed, Link};
 use super::problem::Refusal;
 use super::tunnel::Ends;
 use super::upload::{Progress, RequestBody, Stage};
-use super::upstream::{HttpTarget, Speaks, Upstream, UpstreamTarget};
+use super::upstream::{HttpTarget, Upstream, UpstreamTarget};
 use super::{echo, h2, headers, tunnel};
 use crate::listen::Peer;
 
@@ -114,14 +114,18 @@ async fn pass_on(
     let way = way(target, &parts);
     headers::toward_upstream(&mut parts, upgrade, peer.as_ref(), &settings.trusted_proxies);
     parts.extensions.clear();
-    let host = parts.headers.entry(HOST).or_insert_with(|| target.host.clone());
+    let host = match target.called {
+        UpstreamHost::Caller => parts.headers.get(HOST).unwrap_or(&target.host).clone(),
+        UpstreamHost::Upstream => target.host.clone(),
+    };
     match way {
         Offer::Http1 => {
             parts.uri = target.origin_form(parts.uri).map_err(|_| Refusal::BadGateway)?;
             parts.version = Version::HTTP_11;
+            parts.headers.insert(HOST, host);
         }
         Offer::Http2 => {
-            parts.uri = target.full_form(&parts.uri, host).map_err(|_| Refusal::BadGateway)?;
+            parts.uri = target.full_form(&parts.uri, &host).map_err(|_| Refusal::BadGateway)?;
             parts.version = Version::HTTP_2;
             parts.headers.remove(HOST);
         }
@@ -147,10 +151,10 @@ fn way(target: &HttpTarget, parts: &request::Parts) -> Offer {
         parts.version == Version::HTTP_2 && kind.is_some_and(|kind| kind.starts_with(b"application/grpc"))
     };
     let upgrades = parts.version == Version::HTTP_11 && parts.headers.contains_key(http::header::UPGRADE);
-    match target.speaks {
-        Speaks::Http2 if !upgrades => Offer::Http2,
-        Speaks::Either if is_grpc() => Offer::Http2,
-        Speaks::Http2 | Speaks::Either => Offer::Http1,
+    match target.protocol {
+        UpstreamProtocol::Http2 if !upgrades => Offer::Http2,
+        UpstreamProtocol::Auto if is_grpc() => Offer::Http2,
+        UpstreamProtocol::Http2 | UpstreamProtocol::Auto => Offer::Http1,
     }
 }
 

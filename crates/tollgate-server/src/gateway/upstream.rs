@@ -7,7 +7,7 @@ use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Uri};
 use rustls::RootCertStore;
 use rustls::pki_types::ServerName;
-use tollgate_core::policy::HttpUrl;
+use tollgate_core::policy::{HttpUrl, ServerSettings, UpstreamHost, UpstreamProtocol};
 
 use super::dial::{Address, Tls};
 use super::h2::SharedConnection;
@@ -19,6 +19,10 @@ pub struct Upstream(pub Arc<UpstreamTarget>);
 
 /// What stands behind the gateway.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are as many as upstreams, each shared by all requests to it"
+)]
 pub enum UpstreamTarget {
     /// Nothing: the gateway answers with what it was sent.
     Echo,
@@ -30,23 +34,14 @@ pub enum UpstreamTarget {
 pub struct HttpTarget {
     pub(super) address: Address,
     pub(super) scheme: Scheme,
-    /// What `Host` is when the caller named none.
+    /// What it is called in its URL.
     pub(super) host: HeaderValue,
+    pub(super) called: UpstreamHost,
     /// What stands before every path, without a slash at its end.
     base: String,
-    pub(super) speaks: Speaks,
+    pub(super) protocol: UpstreamProtocol,
     pub(super) pool: Arc<Pool>,
     pub(super) shared: SharedConnection,
-}
-
-/// What a server is spoken to in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Speaks {
-    /// HTTP/2 for calls of gRPC, which need it; HTTP/1.1 for everything else.
-    #[default]
-    Either,
-    /// HTTP/2 only. Without TLS the server has to know beforehand.
-    Http2,
 }
 
 /// Why nothing can be forwarded to a URL.
@@ -70,9 +65,18 @@ impl fmt::Display for BadUpstream {
 impl std::error::Error for BadUpstream {}
 
 impl UpstreamTarget {
-    /// The server at this URL.
-    pub fn http(url: &HttpUrl) -> Result<Self, BadUpstream> {
-        Ok(Self::Http(HttpTarget::new(url)?))
+    /// The upstream that the policy file names; the echo, if it names none.
+    pub fn default_of(server: &ServerSettings) -> Result<Self, BadUpstream> {
+        match &server.upstream {
+            None => Ok(Self::Echo),
+            Some(url) => Self::http(url, server),
+        }
+    }
+
+    /// The server at this URL, spoken to as the policy file says.
+    pub fn http(url: &HttpUrl, server: &ServerSettings) -> Result<Self, BadUpstream> {
+        let target = HttpTarget::new(url)?;
+        Ok(Self::Http(target.speaking(server.upstream_protocol).called(server.upstream_host)))
     }
 }
 
@@ -98,16 +102,24 @@ impl HttpTarget {
             scheme,
             host: HeaderValue::from_str(authority.as_str()).map_err(|_| BadUpstream::Character)?,
             base: uri.path().trim_end_matches('/').to_owned(),
-            speaks: Speaks::default(),
+            called: UpstreamHost::default(),
+            protocol: UpstreamProtocol::default(),
             pool: Arc::default(),
             shared: SharedConnection::default(),
         })
     }
 
-    /// What the server is spoken to in.
+    /// Is spoken to in this.
     #[must_use]
-    pub fn speaking(mut self, speaks: Speaks) -> Self {
-        self.speaks = speaks;
+    pub fn speaking(mut self, protocol: UpstreamProtocol) -> Self {
+        self.protocol = protocol;
+        self
+    }
+
+    /// Is called this in `Host`.
+    #[must_use]
+    pub fn called(mut self, called: UpstreamHost) -> Self {
+        self.called = called;
         self
     }
 

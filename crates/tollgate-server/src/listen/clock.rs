@@ -99,10 +99,8 @@ impl Clock {
         let (since, wait, overdue) = match self.blocked_since.load(Relaxed) {
             0 if self.in_flight.load(Relaxed) > 0 => return None,
             0 => match (protocol, self.head_since.load(Relaxed)) {
-                // In HTTP/2 there are bytes without requests, such as pings.
-                (Protocol::Http1, since @ 1..) | (Protocol::Http2, since @ 1) => {
-                    (since, waits.header, Overdue::Cut)
-                }
+                // In HTTP/2 there are bytes without requests, such as pings, and callers that connect beforehand.
+                (Protocol::Http1, since @ 1..) => (since, waits.header, Overdue::Cut),
                 _ => (self.idle_since.load(Relaxed), waits.keep_alive, Overdue::Leave),
             },
             since => (since, waits.idle, Overdue::Cut),
@@ -117,4 +115,66 @@ impl Clock {
 pub(super) enum Protocol {
     Http1,
     Http2,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAITS: Waits = Waits {
+        header: Duration::from_secs(10),
+        keep_alive: Duration::from_secs(75),
+        idle: Duration::from_secs(60),
+    };
+
+    fn wait(clock: &Clock, protocol: Protocol) -> Option<(u64, Overdue)> {
+        let (deadline, overdue) = clock.deadline(&WAITS, protocol)?;
+        Some((deadline.duration_since(clock.began).as_secs(), overdue))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_is_waited_for_from_its_first_byte_on() {
+        let clock = Clock::new();
+        assert_eq!(wait(&clock, Protocol::Http1), Some((10, Overdue::Cut)));
+        assert_eq!(wait(&clock, Protocol::Http2), Some((75, Overdue::Leave)));
+        clock.request_began();
+        assert_eq!(wait(&clock, Protocol::Http1), None);
+        tokio::time::advance(Duration::from_secs(100)).await;
+        clock.request_ended();
+        assert_eq!(wait(&clock, Protocol::Http1), Some((175, Overdue::Leave)));
+        tokio::time::advance(Duration::from_secs(20)).await;
+        clock.heard();
+        assert_eq!(wait(&clock, Protocol::Http1), Some((130, Overdue::Cut)));
+        assert_eq!(wait(&clock, Protocol::Http2), Some((175, Overdue::Leave)));
+        tokio::time::advance(Duration::from_secs(5)).await;
+        clock.heard();
+        assert_eq!(wait(&clock, Protocol::Http1), Some((130, Overdue::Cut)), "more bytes are no more time");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_takes_nothing_is_waited_for_even_while_it_is_served() {
+        let clock = Clock::new();
+        clock.request_began();
+        tokio::time::advance(Duration::from_secs(5)).await;
+        clock.blocked();
+        assert_eq!(wait(&clock, Protocol::Http1), Some((65, Overdue::Cut)));
+        tokio::time::advance(Duration::from_secs(5)).await;
+        clock.blocked();
+        assert_eq!(wait(&clock, Protocol::Http1), Some((65, Overdue::Cut)));
+        clock.flowed();
+        assert_eq!(wait(&clock, Protocol::Http1), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_goes_on_after_the_head_of_its_answer_is_no_new_head() {
+        let clock = Clock::new();
+        clock.request_began();
+        clock.heard();
+        clock.request_began();
+        clock.request_ended();
+        assert_eq!(wait(&clock, Protocol::Http1), None, "one of two is still served");
+        clock.request_ended();
+        assert_eq!(wait(&clock, Protocol::Http1), Some((75, Overdue::Leave)));
+        assert!(clock.is_silent());
+    }
 }

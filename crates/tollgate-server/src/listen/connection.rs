@@ -89,10 +89,13 @@ pub(super) async fn drive<C: Served>(connection: C, limits: Limits) {
         match limits.shutdown.phase() {
             Phase::Serving => {}
             Phase::Draining if end == End::Leaving => {}
-            Phase::Draining if limits.clock.is_silent() && limits.protocol == Protocol::Http1 => {
-                return Poll::Ready(());
-            }
             Phase::Draining => {
+                // A request that has arrived is served, also if nobody has looked at it yet.
+                if connection.as_mut().poll(cx).is_ready()
+                    || (limits.protocol == Protocol::Http1 && limits.clock.is_silent())
+                {
+                    return Poll::Ready(());
+                }
                 end = End::Leaving;
                 connection.as_mut().leave();
                 let _ = cut.as_mut().poll(cx);

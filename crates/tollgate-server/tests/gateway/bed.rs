@@ -194,8 +194,8 @@ pub(crate) fn body(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").map_or("", |(_, body)| body)
 }
 
-/// A body of the frames that come through a channel.
-pub(crate) struct Trickle(pub(crate) mpsc::Receiver<Frame<Bytes>>);
+/// A body of the frames, and errors, that come through a channel.
+pub(crate) struct Trickle(pub(crate) mpsc::Receiver<Result<Frame<Bytes>, std::io::Error>>);
 
 impl hyper::body::Body for Trickle {
     type Data = Bytes;
@@ -205,21 +205,6 @@ impl hyper::body::Body for Trickle {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
-        self.get_mut().0.poll_recv(cx).map(|frame| frame.map(Ok))
-    }
-}
-
-/// A body that breaks off.
-pub(crate) struct Broken;
-
-impl hyper::body::Body for Broken {
-    type Data = Bytes;
-    type Error = std::io::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
-        Poll::Ready(Some(Err(std::io::Error::other("broken off"))))
+        self.get_mut().0.poll_recv(cx)
     }
 }

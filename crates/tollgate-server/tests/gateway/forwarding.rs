@@ -6,12 +6,12 @@ use http::Response;
 use http_body_util::BodyExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tollgate_core::policy::Network;
+use tollgate_core::policy::{Network, UpstreamHost};
 use tollgate_server::gateway::UpstreamTarget;
 
 use crate::bed::{
     Setup, at, body, bytes, counting_upstream, gateway, get, raw_upstream, read_head, rest, say, status,
-    upstream,
+    target, upstream,
 };
 
 #[tokio::test]
@@ -112,6 +112,17 @@ async fn a_request_of_http_1_0_without_a_host_gets_that_of_the_upstream() {
     });
     let answer = say(gateway(upstream).address, "GET / HTTP/1.0\r\n\r\n").await;
     assert_eq!(body(&answer), upstream.to_string());
+}
+
+#[tokio::test]
+async fn an_upstream_may_be_called_by_its_own_name() {
+    let upstream = upstream(|request| async move {
+        let text = |name: &str| request.headers()[name].to_str().unwrap().to_owned();
+        Response::new(bytes(text("host") + " " + &text("x-forwarded-host")))
+    });
+    let target = target(&format!("http://{upstream}")).called(UpstreamHost::Upstream);
+    let answer = say(Setup::to(UpstreamTarget::Http(target)).start().address, get("/")).await;
+    assert_eq!(body(&answer), format!("{upstream} a.example"));
 }
 
 #[tokio::test]

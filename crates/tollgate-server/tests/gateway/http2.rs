@@ -1,6 +1,7 @@
 //! HTTP/2 on either side, and gRPC, which needs it on both.
 
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode, Version};
@@ -11,11 +12,11 @@ use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use tollgate_server::gateway::{Speaks, UpstreamTarget};
+use tollgate_core::policy::UpstreamProtocol;
+use tollgate_server::gateway::UpstreamTarget;
 
 use crate::bed::{
-    Broken, Setup, Trickle, at, body, bytes, gateway, get, raw_upstream, read_head, say, status, target,
-    upstream,
+    Setup, Trickle, body, bytes, gateway, get, raw_upstream, read_head, say, status, target, upstream,
 };
 
 /// A caller that speaks HTTP/2 from the first byte on.
@@ -90,11 +91,11 @@ async fn streaming_echo(request: Request<Incoming>) -> Response<BoxBody<Bytes, s
     tokio::spawn(async move {
         let mut body = request.into_body();
         while let Some(Ok(frame)) = body.frame().await {
-            send.send(frame).await.unwrap();
+            send.send(Ok(frame)).await.unwrap();
         }
         let mut trailers = HeaderMap::new();
         trailers.insert("grpc-status", http::HeaderValue::from_static("0"));
-        send.send(Frame::trailers(trailers)).await.unwrap();
+        send.send(Ok(Frame::trailers(trailers))).await.unwrap();
     });
     let mut answer = Response::new(Trickle(frames).boxed());
     answer.headers_mut().insert("content-type", http::HeaderValue::from_static("application/grpc"));
@@ -113,7 +114,7 @@ async fn grpc_streams_both_ways_and_ends_in_trailers() {
         .unwrap();
     let mut answer = caller.send_request(call).await.unwrap().into_body();
     for message in ["one", "two", "three"] {
-        send.send(Frame::data(Bytes::from(message))).await.unwrap();
+        send.send(Ok(Frame::data(Bytes::from(message)))).await.unwrap();
         let frame = answer.frame().await.unwrap().unwrap();
         assert_eq!(frame.into_data().unwrap(), message);
     }
@@ -126,7 +127,7 @@ async fn grpc_streams_both_ways_and_ends_in_trailers() {
 async fn an_upstream_may_be_spoken_to_in_http_2_only() {
     let upstream =
         upstream(|request| async move { Response::new(bytes(format!("{:?}", request.version()))) });
-    let target = target(&format!("http://{upstream}")).speaking(Speaks::Http2);
+    let target = target(&format!("http://{upstream}")).speaking(UpstreamProtocol::Http2);
     let gateway = Setup::to(UpstreamTarget::Http(target)).start();
     for _ in 0..2 {
         assert_eq!(body(&say(gateway.address, get("/")).await), "HTTP/2.0");
@@ -139,22 +140,30 @@ async fn an_upstream_that_does_not_speak_http_2_is_a_bad_gateway() {
         read_head(&mut stream).await;
     })
     .await;
-    let target = target(&format!("http://{upstream}")).speaking(Speaks::Http2);
+    let target = target(&format!("http://{upstream}")).speaking(UpstreamProtocol::Http2);
     let answer = say(Setup::to(UpstreamTarget::Http(target)).start().address, get("/")).await;
     assert_eq!(status(&answer), "HTTP/1.1 502 Bad Gateway");
 }
 
 #[tokio::test]
 async fn a_body_that_breaks_off_resets_its_stream_only() {
-    let upstream = upstream(|request| async move {
-        if request.uri().path() == "/ok" {
-            return Response::new(bytes("ok"));
+    let (send, frames) = mpsc::channel(1);
+    let frames = Arc::new(Mutex::new(Some(frames)));
+    let upstream = upstream(move |request| {
+        let frames = Arc::clone(&frames);
+        async move {
+            if request.uri().path() == "/ok" {
+                return Response::new(bytes("ok"));
+            }
+            Response::new(Trickle(frames.lock().unwrap().take().unwrap()).boxed())
         }
-        Response::new(Broken.boxed())
     });
-    let mut caller = caller(Setup::to(at(upstream, "")).start().address).await;
-    let answer = caller.send_request(request("http://a/broken")).await.unwrap();
-    assert!(answer.into_body().collect().await.is_err());
+    let mut caller = caller(gateway(upstream).address).await;
+    send.send(Ok(Frame::data(Bytes::from("ab")))).await.unwrap();
+    let mut broken = caller.send_request(request("http://a/broken")).await.unwrap().into_body();
+    assert_eq!(broken.frame().await.unwrap().unwrap().into_data().unwrap(), "ab");
+    send.send(Err(std::io::Error::other("gone"))).await.unwrap();
+    assert!(broken.frame().await.unwrap().is_err());
     let answer = caller.send_request(request("http://a/ok")).await.unwrap();
     assert_eq!(text(answer).await, "ok");
 }

@@ -4,12 +4,16 @@ use std::net::SocketAddr;
 
 use super::{allowance, section};
 use crate::file::sink::Sink;
-use crate::file::typed::{At, Field, List, ServerBody, Text, Verbatim};
+use crate::file::typed::{
+    At, Field, List, ServerBody, Text, UpstreamHostWord, UpstreamProtocolWord, Verbatim,
+};
 use crate::file::yaml::shown;
 use crate::policy::server::BadNetwork;
 use crate::policy::store::RedisLayout;
 use crate::policy::url::BadUrl;
-use crate::policy::{HttpUrl, Network, ServerSettings, StoreSettings, TlsFiles};
+use crate::policy::{
+    HttpUrl, Network, ServerSettings, StoreSettings, TlsFiles, UpstreamHost, UpstreamProtocol,
+};
 
 pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSettings> {
     let gateway = address(&body.gateway, ServerSettings::GATEWAY_DEFAULT, sink);
@@ -19,6 +23,14 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
     let upstream = match body.upstream.given() {
         None => Some(None),
         Some(at) => http_url(at, "http://127.0.0.1:9000", sink).map(Some),
+    };
+    let upstream_protocol = match body.upstream_protocol.value() {
+        None | Some(UpstreamProtocolWord::Auto) => UpstreamProtocol::Auto,
+        Some(UpstreamProtocolWord::Http2) => UpstreamProtocol::Http2,
+    };
+    let upstream_host = match body.upstream_host.value() {
+        None | Some(UpstreamHostWord::Caller) => UpstreamHost::Caller,
+        Some(UpstreamHostWord::Upstream) => UpstreamHost::Upstream,
     };
     let trusted_proxies = networks(&body.trusted_proxies, sink);
     let tls = body.tls.value().and_then(|tls| {
@@ -31,6 +43,8 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
         decision: decision?,
         admin: admin?,
         upstream: upstream?,
+        upstream_protocol,
+        upstream_host,
         trusted_proxies: trusted_proxies?,
         tls,
         timeouts: timeouts?,

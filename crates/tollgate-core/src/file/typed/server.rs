@@ -1,6 +1,6 @@
 //! The body of `server`.
 
-use super::{List, Span, Text, Verbatim, Whole, body};
+use super::{List, Span, Text, Verbatim, Whole, body, words};
 
 body! {
     /// Addresses and what stands behind and before them. Read once, at start.
@@ -13,6 +13,11 @@ body! {
         "admin" => admin: Verbatim,
         /// Where admitted requests are forwarded. Default: a built-in echo.
         "upstream" => upstream: Text,
+        /// What the upstream is spoken to in: HTTP/2 for calls of gRPC and HTTP/1.1 for everything else, or http2 for
+        /// everything. Default: auto.
+        "upstream_protocol" => upstream_protocol: UpstreamProtocolWord,
+        /// What the upstream is called in `Host`: what the caller called the gateway, or its own name. Default: caller.
+        "upstream_host" => upstream_host: UpstreamHostWord,
         /// Addresses and networks whose `X-Forwarded-For` is believed. Default: none.
         "trusted_proxies" => trusted_proxies: List<Text>,
         /// The certificate of the gateway. Default: none, plain HTTP.
@@ -22,6 +27,16 @@ body! {
         /// How much callers may send.
         "max" => max: MaximaBody,
     }
+}
+
+words! {
+    /// What the upstream is spoken to in.
+    enum UpstreamProtocolWord { Auto = "auto", Http2 = "http2" }
+}
+
+words! {
+    /// What the upstream is called in `Host`.
+    enum UpstreamHostWord { Caller = "caller", Upstream = "upstream" }
 }
 
 body! {
