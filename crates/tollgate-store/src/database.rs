@@ -11,6 +11,8 @@ mod job;
 mod names;
 mod pending;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -96,8 +98,8 @@ impl Database {
         self.0.commits.load(Ordering::Relaxed)
     }
 
-    /// Does `run` in a transaction, with others. Once it is committed, `seen` is called: for one write at a time, in the
-    /// order of the commits. Then the answer is sent.
+    /// Does `run` in a transaction, with others. Once it is committed, `seen` is called: for one write at a time, in
+    /// the order of the commits. Then the answer is sent.
     pub(crate) fn write<T, E, R, S>(&self, run: R, seen: S) -> Pending<T, E>
     where
         T: Send + Unpin + 'static,

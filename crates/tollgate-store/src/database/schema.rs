@@ -7,8 +7,8 @@ use super::DatabaseError;
 /// `Toll`: what marks the file as ours.
 const APPLICATION: u32 = 0x546f_6c6c;
 
-/// What brings a file from each version to the next: the first makes the tables of version 1. What was released is never
-/// edited; a change is a new entry.
+/// What brings a file from each version to the next: the first makes the tables of version 1. What was released is
+/// never edited; a change is a new entry.
 const MIGRATIONS: [&str; 1] = [include_str!("schema/001.sql")];
 
 /// The version that this program writes.

@@ -16,8 +16,10 @@ pub(super) const SELECT_ACCOUNT: &str =
     "SELECT serial, id, name, tier, custom, billing_day, timezone, created_at, deleted_at FROM accounts";
 
 /// What follows is `WHERE …`.
-pub(super) const SELECT_KEY: &str = "SELECT keys.serial, keys.number, keys.id, accounts.id, keys.name, env, scopes, expires_at, keys.created_at, \
-     rotated_at, previous_until, revoked_at FROM keys JOIN accounts ON accounts.serial = keys.account";
+pub(super) const SELECT_KEY: &str = concat!(
+    "SELECT keys.serial, keys.number, keys.id, accounts.id, keys.name, env, scopes, expires_at, keys.created_at, ",
+    "rotated_at, previous_until, revoked_at FROM keys JOIN accounts ON accounts.serial = keys.account"
+);
 
 pub(super) fn account(row: &Row<'_>) -> Result<AccountRecord, DatabaseError> {
     let serial = whole(row, 0)?;
