@@ -22,11 +22,11 @@ pub type Gateway = Guard<Introduce<Tollgate<Steer<Forward>>>>;
 /// The gateway before the upstream of these settings, or before a built-in echo.
 pub fn gateway(engine: Arc<Engine>, server: &ServerSettings) -> Result<Gateway, BadUpstream> {
     let target = match &server.upstream {
-        Some(url) => UpstreamTarget::http(url)?,
+        Some(url) => UpstreamTarget::http(url, server)?,
         None => UpstreamTarget::Echo,
     };
     let forward = Forward::new(Arc::new(target), ForwardSettings::new(server));
-    let decided = TollgateLayer::new(engine).layer(Steer::new(forward));
+    let decided = TollgateLayer::new(engine).layer(Steer::new(forward, server));
     Ok(Guard::new(Introduce { inner: decided }, GuardSettings::new(&server.max)))
 }
 

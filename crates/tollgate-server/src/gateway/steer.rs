@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use http::Request;
 use parking_lot::RwLock;
-use tollgate_core::policy::HttpUrl;
+use tollgate_core::policy::{HttpUrl, ServerSettings};
 use tollgate_tower::Passed;
 use tower_service::Service;
 
@@ -20,21 +20,31 @@ const TARGETS_MAX: usize = 4_096;
 #[derive(Clone, Debug)]
 pub struct Steer<S> {
     inner: S,
-    targets: Arc<RwLock<BTreeMap<String, Arc<UpstreamTarget>>>>,
+    known: Arc<Known>,
+}
+
+/// The upstreams that were asked for, and how they are spoken to.
+#[derive(Debug)]
+struct Known {
+    server: ServerSettings,
+    targets: RwLock<BTreeMap<String, Arc<UpstreamTarget>>>,
 }
 
 impl<S> Steer<S> {
     /// Stands before this service.
-    pub fn new(inner: S) -> Self {
-        Self { inner, targets: Arc::default() }
+    pub fn new(inner: S, server: &ServerSettings) -> Self {
+        let known = Known { server: server.clone(), targets: RwLock::default() };
+        Self { inner, known: Arc::new(known) }
     }
+}
 
+impl Known {
     fn target(&self, url: &HttpUrl) -> Option<Arc<UpstreamTarget>> {
         if let Some(target) = self.targets.read().get(url.as_str()) {
             return Some(Arc::clone(target));
         }
         // A URL that nothing can be forwarded to was refused when the policy was read.
-        let made = Arc::new(UpstreamTarget::http(url).ok()?);
+        let made = Arc::new(UpstreamTarget::http(url, &self.server).ok()?);
         let mut targets = self.targets.write();
         if targets.len() >= TARGETS_MAX {
             targets.clear();
@@ -57,7 +67,7 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> S::Future {
         if let Some(Passed { upstream }) = request.extensions_mut().remove::<Passed>()
-            && let Some(target) = self.target(&upstream)
+            && let Some(target) = self.known.target(&upstream)
         {
             request.extensions_mut().insert(Upstream(target));
         }
