@@ -89,8 +89,8 @@ impl Engine {
             Some(imaged) => {
                 MeterRow { home: home.0, position: imaged.held.0, expires_at: imaged.until, image }
             }
-            // It was forgotten: all of it was given back, or has no say any more. What was saved of it goes too, as a row
-            // that has expired.
+            // It was forgotten: all of it was given back, or has no say any more. What was saved of it goes too, as
+            // a row that has expired.
             None => MeterRow { home: home.0, position: 0, expires_at: Timestamp::EPOCH, image },
         }
     }

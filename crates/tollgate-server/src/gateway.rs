@@ -1,7 +1,7 @@
 //! The gateway: what an admitted request goes through on its way to the upstream, and its answer on the way back.
 //!
-//! It knows no limit. It never buffers a body, never repeats a request of which a byte was sent, and never says where the
-//! upstream is.
+//! It knows no limit. It never buffers a body, never repeats a request of which a byte was sent, and never says where
+//! the upstream is.
 
 mod dial;
 mod download;

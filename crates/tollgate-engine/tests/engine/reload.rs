@@ -28,7 +28,8 @@ fn a_policy_that_breaks_what_was_negotiated_is_not_put_into_force() {
     let with_route = "{tiers: {free: {rate: 1}}, routes: {convert: {match: 'POST /convert'}}}";
     let place = Place::new(with_route);
     let caller = place.caller("free");
-    let body = r#"{"rate": 7, "limits": {"conversions": {"algorithm": "fixed_window", "limit": "3/day", "routes": ["convert"]}}}"#;
+    let limit = r#"{"algorithm": "fixed_window", "limit": "3/day", "routes": ["convert"]}"#;
+    let body = format!(r#"{{"rate": 7, "limits": {{"conversions": {limit}}}}}"#);
     let custom = CustomBody::new(body).unwrap();
     wait(place.engine.directory().set_custom("acct-free", custom, &writer())).unwrap();
     let decision = place.get(&caller, "/", NOW);

@@ -102,7 +102,8 @@ impl Works {
         })
     }
 
-    /// Makes segments until there is room for as many records as one has, or as many are mapped as may be. Only one thread may do this.
+    /// Makes segments until there is room for as many records as one has, or as many are mapped as may be. Only one
+    /// thread may do this.
     pub(crate) fn prepare(&self) -> io::Result<()> {
         let prepared = self.prepare_segments();
         *self.full.lock() = prepared.as_ref().err().map(ToString::to_string);

@@ -59,7 +59,8 @@ fn remove_named(headers: &mut HeaderMap) {
         .iter()
         .flat_map(tokens)
         .filter_map(|token| HeaderName::from_bytes(token).ok())
-        // A caller may not take away what the upstream needs to understand the request, nor what it is told of the caller.
+        // A caller may not take away what the upstream needs to understand the request, nor what it is told of the
+        // caller.
         .filter(|name| !name.as_str().starts_with(OURS))
         .filter(|name| *name != HOST && *name != CONTENT_LENGTH && *name != TE && *name != UPGRADE)
         .collect();

@@ -12,8 +12,8 @@ use tower_service::Service;
 
 use super::upstream::{Upstream, UpstreamTarget};
 
-/// How many upstreams are remembered. A policy has at most a thousand routes; with edits of it there may be more, and then
-/// all are forgotten and their connections made anew.
+/// How many upstreams are remembered. A policy has at most a thousand routes; with edits of it there may be more, and
+/// then all are forgotten and their connections made anew.
 const TARGETS_MAX: usize = 4_096;
 
 /// Gives requests the upstream of their route, if it has one of its own.

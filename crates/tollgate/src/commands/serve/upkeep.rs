@@ -12,8 +12,8 @@ use tollgate_engine::Engine;
 const BEAT: Duration = Duration::from_secs(1);
 /// How often slots of long requests are renewed, in beats.
 const RENEW_EVERY: u64 = 5;
-/// How often the meters are saved, in beats. A start counts again what was recorded since, at a million records a second
-/// or so: ten seconds of a busy server are read in less than one.
+/// How often the meters are saved, in beats. A start counts again what was recorded since, at a million records a
+/// second or so: ten seconds of a busy server are read in less than one.
 const SAVE_EVERY: u64 = 10;
 /// How often idle meters are forgotten, in beats.
 const SWEEP_EVERY: u64 = 60;
