@@ -94,7 +94,8 @@ fn every_body_that_makes_no_sense_is_refused_by_the_name_of_its_field() {
             };
             let named = answer.json()["field"].as_str().map(str::to_owned);
             let kind = answer.header("content-type");
-            if (answer.status, named.as_deref(), kind) != (*status, *field, Some("application/problem+json")) {
+            if (answer.status, named.as_deref(), kind) != (*status, *field, Some("application/problem+json"))
+            {
                 let body = String::from_utf8_lossy(body);
                 wrong.push(format!("{path} {body}: {} {}", answer.status, answer.text()));
             }

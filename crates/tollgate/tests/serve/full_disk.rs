@@ -35,7 +35,8 @@ struct Disk {
 impl Disk {
     fn mount(at: &Path) -> Self {
         fs::create_dir(at).unwrap();
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", SIZE, "tollgate-test"]).arg(at).output();
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", SIZE, "tollgate-test"]).arg(at).output();
         let mounted = mounted.unwrap();
         assert!(
             mounted.status.success(),
@@ -177,7 +178,11 @@ fn expect_refused(bed: &Bed, keys: &[String]) {
     }
     golden::check("answers/unavailable.txt", &text);
     let health: Value = bed.health();
-    assert_eq!((&health["status"], &health["ledger"]["state"]), (&json!("degraded"), &json!("full")), "{health}");
+    assert_eq!(
+        (&health["status"], &health["ledger"]["state"]),
+        (&json!("degraded"), &json!("full")),
+        "{health}"
+    );
     let detail = health["ledger"]["detail"].as_str().unwrap_or_default();
     assert!(detail.starts_with("room for 0 more records: "), "{health}");
 }

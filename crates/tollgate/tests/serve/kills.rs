@@ -197,8 +197,14 @@ fn nothing_answered_is_lost_and_no_quota_exceeded_however_often_it_is_killed() {
     let load = Load { customers, addresses, over: AtomicBool::new(false) };
     let mut tally = Tally::default();
     thread::scope(|scope| {
-        let clients: Vec<_> =
-            (0..4).map(|seed| scope.spawn({ let load = &load; move || Client::new(load, seed).run() })).collect();
+        let clients: Vec<_> = (0..4)
+            .map(|seed| {
+                scope.spawn({
+                    let load = &load;
+                    move || Client::new(load, seed).run()
+                })
+            })
+            .collect();
         let mut dice = Dice::new(20_261_005);
         for _ in 0..kills {
             wait::pause(Duration::from_millis(dice.below(250)));

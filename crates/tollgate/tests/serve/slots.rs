@@ -130,7 +130,8 @@ fn a_websocket_keeps_its_place_until_it_is_closed() {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
             return;
         }
-        let switched = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+        let switched =
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
         let _ = stream.write_all(switched.as_bytes());
         let mut buffer = [0; 64];
         while let Ok(length @ 1..) = stream.read(&mut buffer) {
@@ -140,10 +141,10 @@ fn a_websocket_keeps_its_place_until_it_is_closed() {
     let bed = start(upstream);
     let key = bed.customer("acme", "one");
     let mut caller = Caller::new(bed.server.gateway());
-    let upgrade = Asked::get("/chat").key(&key).header("Connection", "Upgrade").header("Upgrade", "websocket");
-    let upgrade = upgrade
-        .header("Sec-WebSocket-Version", "13")
-        .header("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
+    let upgrade =
+        Asked::get("/chat").key(&key).header("Connection", "Upgrade").header("Upgrade", "websocket");
+    let upgrade =
+        upgrade.header("Sec-WebSocket-Version", "13").header("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
     caller.begin(&upgrade).unwrap();
     let mut stream = caller.into_stream().unwrap();
     assert_eq!(read_head(&mut stream).unwrap().status, 101);
