@@ -4,6 +4,7 @@ use http::{Request, Response, StatusCode};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::io::copy_bidirectional;
+use tollgate_tower::InFlight;
 
 use super::download::ProxyBody;
 use super::forward::Exchange;
@@ -11,16 +12,14 @@ use super::headers;
 use super::link::Failed;
 use super::problem::Refusal;
 use super::upload::RequestBody;
-use tollgate_tower::InFlight;
-
 use crate::listen::Peer;
 
-/// What a tunnel ends with.
-pub(super) struct Ends {
-    /// Whose listener may cut it.
+/// The caller's end of a tunnel.
+pub(super) struct Caller {
+    pub(super) upgrade: OnUpgrade,
     pub(super) peer: Option<Peer>,
-    /// Its place among the caller's requests in flight, which it keeps for as long as it is open.
-    pub(super) held: Option<InFlight>,
+    /// What the request takes while it lasts, which is as long as its tunnel does.
+    pub(super) in_flight: Option<InFlight>,
 }
 
 /// Passes on a request that asks for another protocol; if the upstream agrees, both ends are joined until one ends.
@@ -29,8 +28,7 @@ pub(super) struct Ends {
 pub(super) async fn open(
     exchange: &Exchange<'_>,
     request: Request<RequestBody>,
-    caller: OnUpgrade,
-    ends: Ends,
+    caller: Caller,
 ) -> Result<Response<ProxyBody>, Refusal> {
     let (mut send, connection) = exchange.link().await?.into_parts();
     tokio::spawn(async move {
@@ -48,20 +46,20 @@ pub(super) async fn open(
         headers::toward_caller(&mut parts.headers);
         return Ok(Response::from_parts(parts, ProxyBody::shared(incoming, exchange.settings.idle)));
     }
-    tokio::spawn(join(caller, hyper::upgrade::on(&mut answer), ends));
+    tokio::spawn(join(caller, hyper::upgrade::on(&mut answer)));
     let (mut parts, _) = answer.into_parts();
     headers::toward_upgraded_caller(&mut parts.headers);
     Ok(Response::from_parts(parts, ProxyBody::whole("")))
 }
 
 /// Copies in both directions until either ends, or the listener cuts its connections.
-async fn join(caller: OnUpgrade, upstream: OnUpgrade, ends: Ends) {
-    let (Ok(caller), Ok(upstream)) = (caller.await, upstream.await) else {
+async fn join(caller: Caller, upstream: OnUpgrade) {
+    let Caller { upgrade, peer, in_flight: _until_the_end } = caller;
+    let (Ok(caller), Ok(upstream)) = (upgrade.await, upstream.await) else {
         return;
     };
     let (mut caller, mut upstream) = (TokioIo::new(caller), TokioIo::new(upstream));
     let copied = copy_bidirectional(&mut caller, &mut upstream);
-    let Ends { peer, held } = ends;
     match peer {
         // How a tunnel ends is between its two ends.
         Some(peer) => tokio::select! {
@@ -72,5 +70,4 @@ async fn join(caller: OnUpgrade, upstream: OnUpgrade, ends: Ends) {
             let _ = copied.await;
         }
     }
-    drop(held);
 }

@@ -32,11 +32,12 @@ use secrets::Secrets;
 pub(super) fn run(args: &Serve) -> anyhow::Result<Exit> {
     logging::start(args.log.as_deref(), args.log_format).context("--log is no filter")?;
     let from = args.config.clone().map_or(PolicyFile::Sample, PolicyFile::File);
-    let mut loaded = from.load()?;
-    let document = match &mut loaded.document {
+    let loaded = from.load()?;
+    let document = match &loaded.document {
         Ok(document) => {
-            args.override_settings(document);
-            document.clone()
+            let mut document = document.clone();
+            args.override_settings(&mut document);
+            document
         }
         Err(problems) => {
             output::complain(&render(problems, &loaded.name, &loaded.text));
@@ -58,15 +59,16 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     let listeners = Listeners::bind(&document.server)?;
     let data_dir = DataDir::open(&args.data_dir)?;
     let secrets = Secrets::load(data_dir.path())?;
-    let fixed = Fixed { server: document.server.clone(), store: document.store.clone() };
+    let server = document.server.clone();
     let engine = Arc::new(open_engine(&data_dir, &secrets, document)?);
     let state = policy_file::reload_state(loaded, from, &engine);
     let upkeep = upkeep::Upkeep::start(Arc::clone(&engine))?;
     let reload = {
         let (from, engine, state) = (from.clone(), Arc::clone(&engine), Arc::clone(&state));
-        let (fixed, tls) = (fixed.clone(), listeners.tls());
+        // As written, and not as overridden: that is what the file is compared with when it changes.
+        let (fixed, tls) = (loaded.document.as_ref().ok().map(Fixed::of), listeners.tls());
         move || {
-            policy_file::reload(&from, &fixed, &engine, &state);
+            policy_file::reload(&from, fixed.as_ref(), &engine, &state);
             tls.reload();
         }
     };
@@ -78,7 +80,9 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     };
     let shutdown = Shutdown::new();
     let addresses = listeners.addresses();
-    let serving = listeners.serve(&engine, &secrets.admin_token, state, &fixed.server, &shutdown)?;
+    let serving = listeners.serve(&engine, &secrets.admin_token, state, &server, &shutdown)?;
+    // Whoever is told that it is ready may send a signal at once.
+    let signals = signals::Signals::listen()?;
     if let Some(path) = &args.ready_file {
         ready::write(path, addresses)?;
     }
@@ -86,7 +90,7 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
         output::print(&demo::greeting(&demo_keys, addresses, &secrets.admin_token_place))?;
     }
     tracing::info!(gateway = %addresses.gateway, decision = %addresses.decision, admin = %addresses.admin, "ready");
-    signals::until_the_end(&nudges).await?;
+    signals.until_the_end(&nudges).await;
     tracing::info!("ending: no new requests, those in flight are finished");
     shutdown.begin();
     serving.ended().await;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
+use tollgate_testkit::http::Asked;
 use tollgate_testkit::wait;
 
 use crate::bed::Bed;
@@ -115,6 +116,20 @@ fn callers_without_one_key_are_answered_as_their_goldens_say() {
 }
 
 #[test]
+fn a_service_token_in_its_place_bypasses_every_limit() {
+    let bed = Bed::start(POLICY);
+    let (token, key) = (bed.customer("service", "internal"), bed.customer("acme", "plain"));
+    for _ in 0..20 {
+        let answer = bed.gateway(&Asked::get("/dear").header("X-Service-Token", &token));
+        assert_eq!((answer.status, answer.header("ratelimit")), (200, None), "{answer:?}");
+    }
+    let answer = bed.check(&json!({"service_token": token})).json();
+    assert_eq!((&answer["allowed"], &answer["limits"]), (&json!(true), &json!([])), "{answer}");
+    // A leaked API key never becomes a bypass.
+    assert_eq!(bed.gateway(&Asked::get("/").header("X-Service-Token", &key)).status, 403);
+}
+
+#[test]
 fn nobody_learns_why_a_key_is_invalid() {
     let bed = Bed::start(POLICY);
     let invalid = invalid_keys(&bed);
@@ -139,7 +154,7 @@ fn invalid_shown(bed: &Bed, face: Face, key: &str) -> String {
 fn invalid_keys(bed: &Bed) -> Vec<(&'static str, String)> {
     bed.account("acme", "plain");
     let revoked = bed.key_with("acme", &json!({}));
-    let revocation = tollgate_testkit::http::Asked::new("DELETE", &format!("/admin/v1/keys/{}", revoked.id));
+    let revocation = Asked::new("DELETE", &format!("/admin/v1/keys/{}", revoked.id));
     assert_eq!(bed.admin(revocation).status, 204);
 
     let rotated = bed.key_with("acme", &json!({}));
@@ -158,7 +173,7 @@ fn invalid_keys(bed: &Bed) -> Vec<(&'static str, String)> {
     // Well-formed, of a server that is not this one; and one whose account is gone.
     let elsewhere = Bed::start(POLICY).customer("acme", "plain");
     let orphan = bed.customer("gone", "plain");
-    let deletion = tollgate_testkit::http::Asked::new("DELETE", "/admin/v1/accounts/gone");
+    let deletion = Asked::new("DELETE", "/admin/v1/accounts/gone");
     assert_eq!(bed.admin(deletion).status, 204);
     vec![
         ("unknown", elsewhere),

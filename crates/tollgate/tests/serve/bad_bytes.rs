@@ -85,11 +85,6 @@ fn requests_that_can_be_read_in_two_ways_never_pass_the_gateway() {
     let cases = [
         ("no host", head("/", ""), 400),
         ("two hosts", head("/", "Host: a\r\nHost: b\r\n"), 400),
-        (
-            "a length and chunks",
-            head("/", "Host: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n"),
-            400,
-        ),
         ("a strange coding", head("/", "Host: a\r\nTransfer-Encoding: gzip, chunked\r\n"), 400),
         ("dots", head("/a/../b", "Host: a\r\n"), 400),
         ("encoded dots", head("/a/%2e%2e/b", "Host: a\r\n"), 400),
@@ -111,6 +106,21 @@ fn requests_that_can_be_read_in_two_ways_never_pass_the_gateway() {
     assert_eq!(throw(bed.server.gateway(), strange).unwrap().status, 403);
     assert_eq!((bed.used("one", "quota"), bed.used("other", "quota")), (0, 0));
     expect_alive(&bed, "ambiguity");
+}
+
+#[test]
+fn a_length_beside_chunks_does_not_reach_the_upstream() {
+    let bed = Bed::start(POLICY);
+    let key = bed.customer("acme", "pro");
+    let lengths = "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n";
+    let head = format!("POST / HTTP/1.1\r\nHost: a\r\nX-API-Key: {key}\r\n{lengths}\r\n");
+    let answer = throw(bed.server.gateway(), format!("{head}2\r\nab\r\n0\r\n\r\n").as_bytes()).unwrap();
+    if answer.status != 400 {
+        // Then by its chunks, as the standard has it, and the upstream never learns that there was a length.
+        let seen = answer.json();
+        assert_eq!((answer.status, &seen["body_length"]), (200, &2.into()), "{answer:?}");
+        assert_eq!(seen["headers"]["content-length"], serde_json::Value::Null);
+    }
 }
 
 #[test]

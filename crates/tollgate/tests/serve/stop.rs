@@ -47,6 +47,17 @@ fn sigterm_lets_requests_in_flight_finish() {
 }
 
 #[test]
+fn signals_are_heard_from_the_moment_it_is_ready() {
+    let mut bed = Bed::start("tiers: {pro: {rate: 10}}");
+    for _ in 0..5 {
+        bed.server.hang_up();
+        bed.server.terminate();
+        assert_eq!(bed.server.wait().code(), Some(0), "{}", bed.server.said());
+        bed.restart();
+    }
+}
+
+#[test]
 fn sighup_reads_the_policy_again() {
     let bed = Bed::start("tiers: {pro: {rate: 10, burst: 20}}");
     let key = bed.customer("acme", "pro");

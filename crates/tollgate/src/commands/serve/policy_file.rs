@@ -62,8 +62,15 @@ pub(super) struct Fixed {
     pub(super) store: StoreSettings,
 }
 
+impl Fixed {
+    /// What a file says about it.
+    pub(super) fn of(document: &Document) -> Self {
+        Self { server: document.server.clone(), store: document.store.clone() }
+    }
+}
+
 /// Reads the policy again and puts it into force, or says why not and leaves everything as it is.
-pub(super) fn reload(from: &PolicyFile, fixed: &Fixed, engine: &Engine, state: &ReloadState) {
+pub(super) fn reload(from: &PolicyFile, fixed: Option<&Fixed>, engine: &Engine, state: &ReloadState) {
     let now = engine.now();
     let loaded = match from.load() {
         Ok(loaded) => loaded,
@@ -86,7 +93,8 @@ pub(super) fn reload(from: &PolicyFile, fixed: &Fixed, engine: &Engine, state: &
             return reject(state, problems.len(), &all, now);
         }
     };
-    if document.server != fixed.server || document.store != fixed.store {
+    let changed = |fixed: &Fixed| document.server != fixed.server || document.store != fixed.store;
+    if fixed.is_some_and(changed) {
         tracing::warn!(
             "`server` and `store` are read at the start only: restart to apply what has changed there"
         );

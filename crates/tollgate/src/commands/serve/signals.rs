@@ -3,22 +3,37 @@
 use std::sync::mpsc::Sender;
 
 use anyhow::Context as _;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::watch::Nudge;
 
-/// Returns when the server is told to end.
-pub(super) async fn until_the_end(nudges: &Sender<Nudge>) -> anyhow::Result<()> {
-    let listen = |kind| signal(kind).context("cannot listen for signals");
-    let mut terminate = listen(SignalKind::terminate())?;
-    let mut interrupt = listen(SignalKind::interrupt())?;
-    let mut hang_up = listen(SignalKind::hangup())?;
-    loop {
-        tokio::select! {
-            _ = terminate.recv() => return Ok(()),
-            _ = interrupt.recv() => return Ok(()),
-            // The thread that reloads lives as long as the server.
-            _ = hang_up.recv() => drop(nudges.send(Nudge::Asked)),
+/// The signals that a server listens for, from when this was made.
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    /// Listens from now on.
+    pub(super) fn listen() -> anyhow::Result<Self> {
+        let listen = |kind| signal(kind).context("cannot listen for signals");
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
+    }
+
+    /// Returns when the server is told to end.
+    pub(super) async fn until_the_end(mut self, nudges: &Sender<Nudge>) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                // The thread that reloads lives as long as the server.
+                _ = self.hang_up.recv() => drop(nudges.send(Nudge::Asked)),
+            }
         }
     }
 }
