@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use serde_json::{Value, json};
 use tollgate_testkit::http::{Asked, Caller};
 use tollgate_testkit::server::{Launch, Server};
 
@@ -113,14 +114,26 @@ fn everything_can_come_from_variables() {
     let asked = Asked::get("/admin/v1/tiers").header("Authorization", &format!("Bearer {token}"));
     let tiers = Caller::new(server.admin()).send(&asked).unwrap();
     assert_eq!((tiers.status, tiers.text().contains("\"gold\"")), (200, true), "{}", tiers.text());
-    let key = &wait_for_keys(&server)[0].1;
+    let key = customer(&server, token);
     // There is nobody at that port.
-    let answer = Caller::new(server.gateway()).send(&Asked::get("/").key(key)).unwrap();
+    let answer = Caller::new(server.gateway()).send(&Asked::get("/").key(&key)).unwrap();
     assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (502, Some("7")), "{answer:?}");
     assert!(server.said().lines().all(|line| line.starts_with('{')), "{}", server.said());
     assert!(at("kept/tollgate.db").exists());
     assert!(!at("kept/admin-token").exists() && !at("kept/secret").exists());
     assert!(!server.said().contains(token) && !server.printed().contains(token));
+}
+
+/// The key of an account that is made with this token.
+fn customer(server: &Server, token: &str) -> String {
+    let mut admin = Caller::new(server.admin());
+    let mut post = |path: &str, body: &Value| {
+        let asked = Asked::new("POST", path).header("Authorization", &format!("Bearer {token}")).json(body);
+        admin.send(&asked).unwrap().json()
+    };
+    post("/admin/v1/accounts", &json!({"id": "acme", "name": "Acme", "tier": "gold"}));
+    let made = post("/admin/v1/accounts/acme/keys", &json!({"name": "first"}));
+    made["key"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned()
 }
 
 #[test]
