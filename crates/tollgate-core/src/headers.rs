@@ -42,6 +42,10 @@ pub fn write(
             HeaderFamily::XQuota => fields::quota(&shown, responses.quota_reset, &mut sink),
         }
     }
+    // Who is refused for a spent quota, or served beyond it, is told so whatever families were chosen.
+    if shown.is_beyond_quota() && !responses.headers.contains(&HeaderFamily::XQuota) {
+        fields::quota(&shown, responses.quota_reset, &mut sink);
+    }
     if let Some(seconds) = shown.retry_after() {
         put(&mut sink, Field::RetryAfter, format_args!("{seconds}"));
     }
@@ -78,6 +82,11 @@ impl Shown<'_> {
                 self.plan.charges().get(by).map(|charge| charge.limit)
             }
         }
+    }
+
+    fn is_beyond_quota(&self) -> bool {
+        self.refusing().is_some_and(|limit| limit.axis == Axis::Quota)
+            || self.readings().any(|(_, reading)| reading.overage > 0)
     }
 
     /// The one limit that stands for an axis where only one can be shown: the one that refuses, else the

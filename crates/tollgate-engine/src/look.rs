@@ -50,6 +50,10 @@ impl Engine {
             let lines = limits_now(&charges, &readings).into_iter().zip(pers);
             lines.filter(move |(_, per)| wanted(*per)).map(move |(now, _)| AccountLimit { key, now })
         };
+        if keys.is_empty() {
+            // What a first key would have.
+            return look(None, |_| true).collect();
+        }
         let shared = look(None, |per| per == Per::Account);
         shared.chain(keys.iter().flat_map(|key| look(Some(*key), |per| per != Per::Account))).collect()
     }

@@ -23,7 +23,6 @@ const OURS: &str = "x-tollgate-";
 const ACCOUNT: HeaderName = HeaderName::from_static("x-tollgate-account");
 const TIER: HeaderName = HeaderName::from_static("x-tollgate-tier");
 const DECISION: HeaderName = HeaderName::from_static("x-tollgate-decision");
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Puts Tollgate before a service.
 #[derive(Clone, Debug)]
@@ -98,7 +97,8 @@ fn decide<B>(engine: &Engine, request: &Request<B>) -> Decision {
         method: request.method().as_str(),
         path: request.uri().path(),
         cost: None,
-        idempotency_key: headers.get(IDEMPOTENCY_KEY).and_then(|name| name.to_str().ok()),
+        // Only who decides on behalf of others may say that a request is a repeat: a caller would say so of every one.
+        idempotency_key: None,
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
     };
@@ -146,9 +146,8 @@ pub(crate) fn pass<B, R>(
 
 /// Tells the service who is calling. What the caller itself says about that is not passed on.
 fn introduce(decision: &Decision, headers: &mut HeaderMap) {
-    if headers.keys().any(|name| name.as_str().starts_with(OURS)) {
-        let theirs: Vec<HeaderName> =
-            headers.keys().filter(|name| name.as_str().starts_with(OURS)).cloned().collect();
+    if headers.keys().any(is_ours) {
+        let theirs: Vec<HeaderName> = headers.keys().filter(|name| is_ours(name)).cloned().collect();
         theirs.iter().for_each(|name| drop(headers.remove(name)));
     }
     let text = |text: &str| HeaderValue::from_str(text).ok();
@@ -159,4 +158,11 @@ fn introduce(decision: &Decision, headers: &mut HeaderMap) {
             headers.insert(name, value);
         }
     }
+}
+
+/// Whether a header speaks of what only we may say, to a service that takes `_` for `-` as well.
+fn is_ours(name: &HeaderName) -> bool {
+    let ours = OURS.bytes();
+    name.as_str().len() >= OURS.len()
+        && name.as_str().bytes().map(|byte| if byte == b'_' { b'-' } else { byte }).zip(ours).all(|(a, b)| a == b)
 }

@@ -122,7 +122,9 @@ fn header<'r, B>(response: &'r Response<B>, name: &str) -> Option<&'r str> {
 #[tokio::test]
 async fn what_may_pass_reaches_the_service_and_carries_what_the_limits_say() {
     let place = Place::new(PLANS, "free").await;
-    let response = place.send(place.get("/").header("x-tollgate-account", "somebody-else")).await;
+    let response = place
+        .send(place.get("/").header("x-tollgate-account", "somebody-else").header("x_tollgate_tier", "pro"))
+        .await;
     assert_eq!(response.status(), 200);
     assert_eq!(header(&response, "ratelimit-remaining"), Some("1"));
     assert_eq!(header(&response, "x-quota-used"), Some("1"));
@@ -131,6 +133,7 @@ async fn what_may_pass_reaches_the_service_and_carries_what_the_limits_say() {
     let accounts: Vec<_> = seen[0].headers().get_all("x-tollgate-account").iter().collect();
     assert_eq!(accounts, ["acme"]);
     assert_eq!(seen[0].headers()["x-tollgate-tier"], "free");
+    assert!(!seen[0].headers().contains_key("x_tollgate_tier"));
 }
 
 #[tokio::test]

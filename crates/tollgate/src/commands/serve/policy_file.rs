@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tollgate_core::file::{self, Problem, render};
-use tollgate_core::policy::{Document, ServerSettings, StoreSettings};
+use tollgate_core::policy::{Document, Policy, ServerSettings, StoreSettings};
 use tollgate_core::time::Timestamp;
 use tollgate_engine::Engine;
 use tollgate_server::admin::{LoadedPolicy, RejectedPolicy, ReloadState};
@@ -101,6 +101,7 @@ pub(super) fn reload(from: &PolicyFile, fixed: Option<&Fixed>, engine: &Engine, 
     }
     match engine.reload(document.policy) {
         Ok(snapshot) => {
+            warn_of_unenforced(snapshot.policy());
             tracing::info!(version = snapshot.version(), "policy reloaded from {}", loaded.name);
             state.loaded(loaded_policy(snapshot.version(), from, loaded.text, now));
         }
@@ -120,6 +121,22 @@ fn reject(state: &ReloadState, count: usize, problems: &str, at: Timestamp) {
 fn loaded_policy(version: u64, from: &PolicyFile, text: String, at: Timestamp) -> LoadedPolicy {
     let path = from.path().map(|path| path.display().to_string());
     LoadedPolicy { version, path, text: text.into(), at }
+}
+
+/// Says which parts of a policy are read, checked and kept, and have no effect in this version.
+pub(super) fn warn_of_unenforced(policy: &Policy) {
+    let sections = [
+        ("edge", policy.edge.is_some()),
+        ("reputation", policy.reputation.is_some()),
+        ("blocks", policy.blocks.is_some()),
+        ("pressure", policy.pressure.is_some()),
+        ("identity.challenge", policy.identity.challenge.is_some()),
+        ("ledger.export", policy.ledger.export.is_some()),
+        ("alerts", policy.alerts.webhook.is_some()),
+    ];
+    for (section, _) in sections.iter().filter(|(_, is_there)| *is_there) {
+        tracing::warn!("this version reads `{section}` and does not act on it");
+    }
 }
 
 /// The state of reloads, with what the server started with.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
 use super::data_dir::{admin_token_path, kept_secret, secret_path};
 use crate::environment;
 
 /// Fewer characters than this can be guessed.
-const LENGTH_MIN: usize = 16;
+const LENGTH_ADVISED: usize = 16;
 
 /// The server's secret, and the token of its admin API.
 pub(super) struct Secrets {
@@ -34,8 +34,8 @@ impl Secrets {
             None => kept_secret(&secret_path(data_dir), random_hex)?,
         };
         for (name, value) in [(environment::ADMIN_TOKEN, &admin_token), (environment::SECRET, &secret)] {
-            if value.len() < LENGTH_MIN {
-                bail!("{name} has fewer than {LENGTH_MIN} characters: it could be guessed");
+            if value.len() < LENGTH_ADVISED {
+                tracing::warn!("{name} has fewer than {LENGTH_ADVISED} characters: it could be guessed");
             }
         }
         Ok(Self { admin_token, admin_token_place, secret })
