@@ -4,6 +4,7 @@ use std::io::{BufReader, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
 use tollgate_testkit::http::{Answer, Asked, Caller, connect, read_answer};
+use tollgate_testkit::server::ADMIN_TOKEN;
 
 use crate::bed::Bed;
 
@@ -106,6 +107,42 @@ fn requests_that_can_be_read_in_two_ways_never_pass_the_gateway() {
     assert_eq!(throw(bed.server.gateway(), strange).unwrap().status, 403);
     assert_eq!((bed.used("one", "quota"), bed.used("other", "quota")), (0, 0));
     expect_alive(&bed, "ambiguity");
+}
+
+#[test]
+fn bodies_that_are_too_large_are_refused_by_what_they_say_and_by_what_they_are() {
+    let bed = Bed::start(POLICY);
+    let key = bed.customer("acme", "pro");
+    let kind = "Content-Type: application/json\r\n";
+    let heads = [
+        (bed.server.gateway(), format!("POST / HTTP/1.1\r\nHost: a\r\nX-API-Key: {key}\r\n"), 200 << 20),
+        (bed.server.decision(), format!("POST /v1/check HTTP/1.1\r\nHost: a\r\n{kind}"), 2 << 20),
+        (bed.server.decision(), format!("POST /v1/check/batch HTTP/1.1\r\nHost: a\r\n{kind}"), 8 << 20),
+        (
+            bed.server.admin(),
+            format!("POST /admin/v1/accounts HTTP/1.1\r\nHost: a\r\n{kind}{}", token()),
+            2 << 20,
+        ),
+    ];
+    for (address, head, length) in heads {
+        if address != bed.server.admin() {
+            let said = throw(address, format!("{head}Content-Length: {length}\r\n\r\n").as_bytes());
+            assert_eq!(said.map(|answer| answer.status), Some(413), "{head}");
+        }
+        // Without a length it shows only while it comes. Whoever goes on sending may not hear the answer.
+        let piece = format!("100000\r\n{}\r\n", "a".repeat(0x10_0000)).repeat(9);
+        let sent =
+            throw(address, format!("{head}Transfer-Encoding: chunked\r\n\r\n{piece}0\r\n\r\n").as_bytes());
+        if let Some(answer) = sent.filter(|_| address != bed.server.gateway()) {
+            assert_eq!(answer.status, 413, "{head}: {answer:?}");
+        }
+    }
+    expect_alive(&bed, "large bodies");
+    assert_eq!(bed.get("/admin/v1/accounts")["items"].as_array().map(Vec::len), Some(1));
+}
+
+fn token() -> String {
+    format!("Authorization: Bearer {ADMIN_TOKEN}\r\n")
 }
 
 #[test]

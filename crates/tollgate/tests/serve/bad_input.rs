@@ -106,15 +106,13 @@ fn every_body_that_makes_no_sense_is_refused_by_the_name_of_its_field() {
 }
 
 #[test]
-fn bodies_too_large_deep_or_of_another_kind_are_refused() {
+fn bodies_too_deep_too_many_or_of_another_kind_are_refused() {
     let bed = Bed::start(POLICY);
-    let huge = format!("{{\"key\":\"{}\"}}", "a".repeat(2 << 20));
     let deep = format!("{{\"client\":{}", "[".repeat(200_000));
     let many = json!({"checks": vec![json!({}); 1_001]}).to_string();
     let check = |body: &str| Asked::new("POST", "/v1/check").body(body);
     let batch = Asked::new("POST", "/v1/check/batch").body(many);
     let cases = [
-        (check(&huge).header("Content-Type", "application/json"), 413),
         (check(&deep), 400),
         (check("{}").header("Content-Type", "text/plain"), 415),
         (batch, 400),
@@ -129,8 +127,6 @@ fn bodies_too_large_deep_or_of_another_kind_are_refused() {
         assert_eq!(answer.status, status, "{}", answer.text());
         assert_eq!(answer.header("content-type"), Some("application/problem+json"));
     }
-    let account = Asked::new("POST", "/admin/v1/accounts").header("Content-Type", "application/json");
-    assert_eq!(bed.admin(account.body(huge)).status, 413);
     // Nobody is told what is there without the token.
     for path in ["/admin/v1/accounts", "/admin/v1/nothing", "/metrics"] {
         let answer = Caller::new(bed.server.admin()).send(&Asked::get(path)).unwrap();

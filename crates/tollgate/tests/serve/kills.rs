@@ -138,7 +138,7 @@ impl<'l> Client<'l> {
         match sent {
             Sent::Answered(answer) => return Some(answer),
             Sent::CutOff => self.tally.of(&customer.account).cut_off += decisions,
-            Sent::Nowhere => {}
+            Sent::NoServer => {}
         }
         None
     }
@@ -166,13 +166,13 @@ enum Sent {
     /// The server may have had it.
     CutOff,
     /// There was no server.
-    Nowhere,
+    NoServer,
 }
 
 fn send(caller: &mut Caller, asked: &Asked) -> Sent {
     match caller.send(asked) {
         Ok(answer) => Sent::Answered(answer),
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => Sent::Nowhere,
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => Sent::NoServer,
         Err(_) => Sent::CutOff,
     }
 }
