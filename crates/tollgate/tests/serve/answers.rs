@@ -8,9 +8,9 @@ use tollgate_testkit::http::Asked;
 use tollgate_testkit::wait;
 
 use crate::bed::Bed;
-use crate::faces::{FACES, Face, Knock};
+use crate::faces::{FACES, Knock};
 use crate::golden;
-use crate::shown::shown;
+use crate::shown::{all, shown};
 
 /// Slow rates and long windows: nothing comes back while a test runs.
 const POLICY: &str = "
@@ -67,17 +67,15 @@ fn every_outcome_is_answered_as_its_golden_says() {
     let bed = Bed::start(POLICY);
     let mut wrong = Vec::new();
     for case in &CASES {
-        let mut text = String::new();
-        for face in FACES {
+        let answers = FACES.map(|face| {
             // An account for each face: none of them sees what another has used.
             let account = format!("of-{}-{}", case.name, face as u8);
             let key = bed.customer(&account, case.tier);
             prepare(&bed, &key, case.before);
             let knock = Knock { keys: vec![key], path: case.path, cost: None };
-            let answer = face.ask(&bed, &knock);
-            text += &format!("== {}\n{}\n", face.title(), shown(&answer, &account));
-        }
-        wrong.extend(golden::difference(&path(case.name), &text));
+            (face, shown(&face.ask(&bed, &knock), &account))
+        });
+        wrong.extend(golden::difference(&path(case.name), &all(answers)));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -105,12 +103,11 @@ fn callers_without_one_key_are_answered_as_their_goldens_say() {
     ];
     let mut wrong = Vec::new();
     for (name, keys) in cases {
-        let mut text = String::new();
-        for face in FACES {
+        let answers = FACES.map(|face| {
             let knock = Knock { keys: keys.clone(), path: "/hello", cost: None };
-            text += &format!("== {}\n{}\n", face.title(), shown(&face.ask(&bed, &knock), ""));
-        }
-        wrong.extend(golden::difference(&path(name), &text));
+            (face, shown(&face.ask(&bed, &knock), ""))
+        });
+        wrong.extend(golden::difference(&path(name), &all(answers)));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -133,21 +130,16 @@ fn a_service_token_in_its_place_bypasses_every_limit() {
 fn nobody_learns_why_a_key_is_invalid() {
     let bed = Bed::start(POLICY);
     let invalid = invalid_keys(&bed);
-    for face in FACES {
+    let answers = FACES.map(|face| {
         let ask = |key: &str| {
             let knock = Knock { keys: vec![key.to_owned()], path: "/hello", cost: None };
             shown(&face.ask(&bed, &knock), "")
         };
         let answers: BTreeSet<String> = invalid.iter().map(|(_, key)| ask(key)).collect();
         assert_eq!(answers.len(), 1, "{}: {answers:#?}", face.title());
-    }
-    let text: Vec<String> = FACES.iter().map(|face| invalid_shown(&bed, *face, &invalid[0].1)).collect();
-    golden::check("answers/invalid-key.txt", &text.concat());
-}
-
-fn invalid_shown(bed: &Bed, face: Face, key: &str) -> String {
-    let knock = Knock { keys: vec![key.to_owned()], path: "/hello", cost: None };
-    format!("== {}\n{}\n", face.title(), shown(&face.ask(bed, &knock), ""))
+        (face, ask(&invalid[0].1))
+    });
+    golden::check("answers/invalid-key.txt", &all(answers));
 }
 
 /// Keys that are invalid for every reason there is.

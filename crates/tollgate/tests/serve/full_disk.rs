@@ -14,7 +14,7 @@ use tollgate_testkit::wait;
 use crate::bed::{Bed, PROGRAM, spool};
 use crate::faces::{FACES, Knock};
 use crate::golden;
-use crate::shown::shown;
+use crate::shown::{all, shown};
 use crate::tally::ledger;
 
 const POLICY: &str = "
@@ -170,13 +170,11 @@ fn use_up(bed: &Bed, key: &str) -> u64 {
 
 /// Every face says that it cannot decide, and so does `/health`.
 fn expect_refused(bed: &Bed, keys: &[String]) {
-    let mut text = String::new();
-    for (face, key) in FACES.iter().zip(keys) {
+    let answers = FACES.iter().zip(keys).map(|(face, key)| {
         let knock = Knock { keys: vec![key.clone()], path: "/hello", cost: None };
-        let answer = face.ask(bed, &knock);
-        text += &format!("== {}\n{}\n", face.title(), shown(&answer, &format!("acme-{}", *face as u8)));
-    }
-    golden::check("answers/unavailable.txt", &text);
+        (*face, shown(&face.ask(bed, &knock), &format!("acme-{}", *face as u8)))
+    });
+    golden::check("answers/unavailable.txt", &all(answers));
     let health: Value = bed.health();
     assert_eq!(
         (&health["status"], &health["ledger"]["state"]),

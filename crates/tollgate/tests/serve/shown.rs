@@ -5,7 +5,15 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use tollgate_testkit::http::Answer;
 
-/// The answer as text. `account` is what this run calls the account.
+use crate::faces::Face;
+
+/// What all faces answered, under their titles.
+pub(crate) fn all(answers: impl IntoIterator<Item = (Face, String)>) -> String {
+    let parts = answers.into_iter().map(|(face, shown)| format!("== {}\n{shown}", face.title()));
+    format!("{}\n", parts.collect::<Vec<_>>().join("\n\n"))
+}
+
+/// The answer as text, without an end of its last line. `account` is what this run calls the account.
 pub(crate) fn shown(answer: &Answer, account: &str) -> String {
     let mut text = format!("{}\n", answer.status_line);
     for (name, value) in &answer.headers {
@@ -18,7 +26,10 @@ pub(crate) fn shown(answer: &Answer, account: &str) -> String {
         }
         Err(_) => answer.text(),
     };
-    let _ = write!(text, "\n{body}\n");
+    if !body.is_empty() {
+        let _ = write!(text, "\n{body}\n");
+    }
+    text.pop();
     if account.is_empty() { text } else { text.replace(account, "<account>") }
 }
 
