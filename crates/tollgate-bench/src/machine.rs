@@ -7,6 +7,11 @@ use std::fs::read_to_string;
 /// More than this share of all cores taken by others makes contention and scaling unreliable.
 const OTHERS_SHARE_MAX: f64 = 0.05;
 
+/// How many programs wanted a core over the last minute, where the system says so.
+pub(crate) fn load_average() -> Option<f64> {
+    read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+}
+
 /// Processor time since the start of the machine, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticks {

@@ -68,6 +68,26 @@ pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (done, instant() - start)
 }
 
+/// Measures from when it is made.
+pub(crate) struct Stopwatch(Instant);
+
+/// A stopwatch that runs.
+pub(crate) fn stopwatch() -> Stopwatch {
+    Stopwatch(instant())
+}
+
+impl Stopwatch {
+    pub(crate) fn elapsed(&self) -> Duration {
+        instant() - self.0
+    }
+}
+
+/// Lets another process go on.
+#[expect(clippy::disallowed_methods, reason = "what is waited for is outside of this process")]
+pub(crate) fn pause(time: Duration) {
+    thread::sleep(time);
+}
+
 /// A contestant whose type is known only to the laps it runs.
 pub(crate) trait Racer {
     /// Nanoseconds per decision and thread, with one thread for each list of calls.
@@ -193,7 +213,7 @@ fn thread_lap<C: Contestant>(
     ThreadLap { time, decisions, admitted }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {

@@ -72,8 +72,10 @@ impl Calendar {
         Self { unit, zone: TimeZone::UTC, billing_day: BillingDay::FIRST }
     }
 
-    /// The same unit as an account sees it.
+    /// The same unit as an account sees it. A zone is known by its IANA name; one without a name cannot be
+    /// written down and counts as UTC.
     pub fn for_account(&self, zone: TimeZone, billing_day: BillingDay) -> Self {
+        let zone = if zone.iana_name().is_some() { zone } else { TimeZone::UTC };
         // A calendar month is the same whatever the billing day: equal meanings must be equal values.
         let billing_day = match self.unit {
             CalendarUnit::BillingMonth => billing_day,
@@ -85,6 +87,16 @@ impl Calendar {
     /// The unit.
     pub fn unit(&self) -> CalendarUnit {
         self.unit
+    }
+
+    /// The IANA name of the zone in which its periods begin.
+    pub fn zone_name(&self) -> &str {
+        self.zone.iana_name().unwrap_or("UTC")
+    }
+
+    /// The day on which its billing months begin; for other units the first.
+    pub fn billing_day(&self) -> BillingDay {
+        self.billing_day
     }
 
     /// The period that `now` lies in.

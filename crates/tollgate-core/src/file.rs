@@ -17,6 +17,7 @@ mod yaml;
 pub use problem::{Excerpt, Place, Problem, render};
 pub use schema::schema;
 pub use sink::PROBLEMS_MAX;
+pub use suggest::closest;
 
 use sink::Sink;
 use typed::{DocumentBody, TierBody, Typed as _};
@@ -41,6 +42,11 @@ pub fn read_tier(bytes: &[u8], name: &TierName, routes: &Routes) -> Result<Tier,
         .and_then(|tree| TierBody::decode(&tree, "the tier", &mut sink))
         .and_then(|typed| mean::tier(&typed, name, Place::START, Some(&names), &mut sink));
     finish(tier, sink)
+}
+
+/// The seconds of a duration as files have it, such as `30s`, `24h` or `1h30m`; zero is one. Nothing if it is none.
+pub fn duration_secs(text: &str) -> Option<u64> {
+    typed::parse_span(text)
 }
 
 fn tree(bytes: &[u8], sink: &mut Sink) -> Option<yaml::Node> {

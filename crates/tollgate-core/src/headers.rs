@@ -2,8 +2,11 @@
 //!
 //! Headers are handed to a sink one by one, formatted in place: the caller decides what they become.
 
+mod field;
 mod fields;
 mod structured;
+
+pub use field::Field;
 
 use std::fmt::Write as _;
 
@@ -28,7 +31,7 @@ pub fn write(
     outcome: Outcome,
     readings: &[Reading],
     responses: &Responses,
-    mut sink: impl FnMut(&'static str, &str),
+    mut sink: impl FnMut(Field, &str),
 ) {
     let shown = Shown { plan, outcome, readings };
     for family in &responses.headers {
@@ -39,16 +42,20 @@ pub fn write(
             HeaderFamily::XQuota => fields::quota(&shown, responses.quota_reset, &mut sink),
         }
     }
+    // Who is refused for a spent quota, or served beyond it, is told so whatever families were chosen.
+    if shown.is_beyond_quota() && !responses.headers.contains(&HeaderFamily::XQuota) {
+        fields::quota(&shown, responses.quota_reset, &mut sink);
+    }
     if let Some(seconds) = shown.retry_after() {
-        put(&mut sink, "Retry-After", format_args!("{seconds}"));
+        put(&mut sink, Field::RetryAfter, format_args!("{seconds}"));
     }
 }
 
-fn put(sink: &mut impl FnMut(&'static str, &str), name: &'static str, value: std::fmt::Arguments<'_>) {
+fn put(sink: &mut impl FnMut(Field, &str), field: Field, value: std::fmt::Arguments<'_>) {
     let mut text = Value::new();
     // A value that does not fit is left out whole: half a header would be worse than none.
     if text.write_fmt(value).is_ok() {
-        sink(name, &text);
+        sink(field, &text);
     }
 }
 
@@ -75,6 +82,11 @@ impl Shown<'_> {
                 self.plan.charges().get(by).map(|charge| charge.limit)
             }
         }
+    }
+
+    fn is_beyond_quota(&self) -> bool {
+        self.refusing().is_some_and(|limit| limit.axis == Axis::Quota)
+            || self.readings().any(|(_, reading)| reading.overage > 0)
     }
 
     /// The one limit that stands for an axis where only one can be shown: the one that refuses, else the

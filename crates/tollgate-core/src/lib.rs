@@ -8,6 +8,7 @@ pub mod book;
 pub mod calendar;
 pub mod file;
 pub mod headers;
+pub mod image;
 pub mod limit;
 pub mod meter;
 pub mod plan;

@@ -55,6 +55,17 @@ pub enum Axis {
     Quota,
 }
 
+impl Axis {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Concurrency => "concurrency",
+            Self::Quota => "quota",
+        }
+    }
+}
+
 /// Who shares one meter of a limit. All of them live in one home, so a plan never spans two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Per {
@@ -64,6 +75,17 @@ pub enum Per {
     Account,
     /// Every caller without a key has its own; a caller with a key counts as that key.
     Client,
+}
+
+impl Per {
+    /// The word for it, as files have it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Account => "account",
+            Self::Client => "client",
+        }
+    }
 }
 
 /// What happens to a request that does not fit.
@@ -110,4 +132,14 @@ pub struct Limit {
     pub rule: Rule,
     /// What happens to a request that does not fit.
     pub excess: Excess,
+}
+
+impl Limit {
+    /// What it admits at most. One that bills what lies beyond it never refuses.
+    pub fn bound(&self) -> String {
+        match self.excess {
+            Excess::Refuse(_) => self.rule.bound().to_string(),
+            Excess::BillOverage => format!("{}; more is billed", self.rule.bound()),
+        }
+    }
 }

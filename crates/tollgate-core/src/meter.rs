@@ -190,7 +190,8 @@ impl State for Meter {
             Rule::Concurrency { limit, lease } => {
                 let ask = match ask {
                     Ask::Look => SlotAsk::Look,
-                    Ask::Take(_) | Ask::Force(_) => SlotAsk::Take(moment.slot),
+                    Ask::Take(_) => SlotAsk::Take(moment.slot),
+                    Ask::Force(_) => SlotAsk::Renew(moment.slot),
                     Ask::Give { .. } => SlotAsk::Release(moment.slot),
                 };
                 let empty = Slots::default();
@@ -252,6 +253,12 @@ impl Meter {
         }
         *self = self.carried_over(written, rule, moment);
         Readied::Changed
+    }
+
+    /// How long after `now` a meter that was last written under `rule` has nothing to say any more.
+    pub fn reset(&self, rule: &Rule, now: Timestamp) -> Nanos {
+        let moment = Moment { now, period: None, slot: SlotId(0) };
+        self.settle(rule, Ask::Look, &moment).1.reset
     }
 
     /// The meter under `new`, with the usage it has under `old`.

@@ -6,7 +6,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::calendar::Calendar;
+use crate::calendar::{Calendar, CalendarUnit};
 use crate::time::{Nanos, Window};
 
 pub mod bound;
@@ -100,6 +100,31 @@ impl Rule {
             | Self::SlidingBuckets(rule)
             | Self::SlidingLog(rule) => rule.limit.get(),
             Self::Calendar { limit, .. } | Self::Concurrency { limit, .. } => limit.get(),
+        }
+    }
+
+    /// The algorithm, as files name it.
+    pub fn algorithm(&self) -> &'static str {
+        match self {
+            Self::TokenBucket(_) => "token_bucket",
+            Self::FixedWindow(_) => "fixed_window",
+            Self::SlidingWindow(_) => "sliding_window",
+            Self::SlidingBuckets(_) => "sliding_buckets",
+            Self::SlidingLog(_) => "sliding_log",
+            Self::Calendar { calendar, .. } => match calendar.unit() {
+                CalendarUnit::Day => "calendar_day",
+                CalendarUnit::Month => "calendar_month",
+                CalendarUnit::BillingMonth => "billing_month",
+            },
+            Self::Concurrency { .. } => "concurrency",
+        }
+    }
+
+    /// What it allows per its window: for a bucket the amount and not the burst, 10 for `10/s`.
+    pub fn per_window(&self) -> u64 {
+        match self {
+            Self::TokenBucket(bucket) => bucket.amount(),
+            other => other.capacity(),
         }
     }
 

@@ -10,12 +10,12 @@ use jiff::tz::TimeZone;
 
 use crate::book::LimitId;
 use crate::calendar::{BillingDay, PeriodMemo};
-use crate::limit::{Limit, Per};
+use crate::limit::{Axis, Limit, Per};
 use crate::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
-use crate::policy::{RouteIndex, Tier};
+use crate::policy::{Bypass, RefundOn, RouteIndex, Tier, TierName};
 use crate::rule::concurrency::SlotId;
 use crate::rule::{Amount, Rule};
-use crate::time::Timestamp;
+use crate::time::{Nanos, Timestamp};
 
 /// What an account's calendar windows go by.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,6 +30,17 @@ impl Default for AccountCalendar {
     fn default() -> Self {
         Self { zone: TimeZone::UTC, billing_day: BillingDay::FIRST }
     }
+}
+
+/// Which of a request's charges a plan has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Charges {
+    /// All of them: a request that is decided on.
+    All,
+    /// Only concurrency slots. With [`Mode::Refund`]: a request has finished, and what it used stays used.
+    Slots,
+    /// Everything but slots: usage that was recorded is counted again, or a cost turned out to be another.
+    Amounts,
 }
 
 /// One request, as far as limits care.
@@ -47,6 +58,8 @@ pub struct Request {
     pub now: Timestamp,
     /// Whether to charge.
     pub mode: Mode,
+    /// Which of its charges are meant.
+    pub which: Charges,
     /// The id under which concurrency slots are taken.
     pub slot: SlotId,
 }
@@ -84,10 +97,71 @@ impl Tariff {
     #[inline]
     pub fn plan(&self, request: &Request) -> ChargePlan<'_> {
         let mut plan = ChargePlan::new(request.home, request.now, request.mode, request.slot);
-        for line in self.lines.iter().filter(|line| line.counts(request.route)) {
+        for line in self.lines.iter().filter(|line| line.counts(request.route) && line.is_in(request.which)) {
             plan.add(line.charge(request));
         }
         plan
+    }
+
+    /// What a request would owe that counts as every route at once: to look at all meters of a caller.
+    pub fn plan_of_all(&self, request: &Request) -> ChargePlan<'_> {
+        let mut plan = ChargePlan::new(request.home, request.now, request.mode, request.slot);
+        self.lines.iter().for_each(|line| plan.add(line.charge(request)));
+        plan
+    }
+
+    /// The limits, in the order in which they are asked.
+    pub fn limits(&self) -> impl Iterator<Item = &Limit> {
+        self.lines.iter().map(|line| &line.limit)
+    }
+
+    /// How long the slots of its concurrency limits are held when nobody releases them.
+    pub fn leases(&self) -> impl Iterator<Item = Nanos> {
+        self.limits().filter_map(|limit| match limit.rule {
+            Rule::Concurrency { lease, .. } => Some(lease),
+            _ => None,
+        })
+    }
+
+    /// Whether any limit is on this axis.
+    pub fn has(&self, axis: Axis) -> bool {
+        self.limits().any(|limit| limit.axis == axis)
+    }
+}
+
+/// What an account bought: its tier, with the limits as the account has them.
+#[derive(Debug)]
+pub struct Plan {
+    /// The name of the tier.
+    pub name: TierName,
+    /// The number that stands for the name in records.
+    pub number: u32,
+    /// Under pressure the lowest is shed first.
+    pub priority: u32,
+    /// Whether its limits are asked at all.
+    pub bypass: Bypass,
+    /// When a finished request gets its charge back.
+    pub refund_on: RefundOn,
+    /// The limits.
+    pub tariff: Tariff,
+}
+
+impl Plan {
+    /// The plan of an account with this tier, whose name has this number. `enter` gives limits theirs in the book.
+    pub fn new(
+        tier: &Tier,
+        calendar: &AccountCalendar,
+        number: u32,
+        enter: impl FnMut(&Limit) -> LimitId,
+    ) -> Self {
+        Self {
+            name: tier.name.clone(),
+            number,
+            priority: tier.priority,
+            bypass: tier.bypass,
+            refund_on: tier.refund_on,
+            tariff: Tariff::new(tier, calendar, enter),
+        }
     }
 }
 
@@ -95,6 +169,20 @@ impl Line {
     #[inline]
     fn counts(&self, route: Option<RouteIndex>) -> bool {
         self.routes.is_empty() || route.is_some_and(|route| self.routes.contains(&route))
+    }
+
+    #[inline]
+    fn is_in(&self, which: Charges) -> bool {
+        match which {
+            Charges::All => true,
+            Charges::Slots => self.takes_slots(),
+            Charges::Amounts => !self.takes_slots(),
+        }
+    }
+
+    /// By the rule and not by the axis: what must not be taken twice is the slot.
+    fn takes_slots(&self) -> bool {
+        matches!(self.limit.rule, Rule::Concurrency { .. })
     }
 
     #[inline]

@@ -5,13 +5,14 @@
 use sfv::{BareItem, ListEntry, Parser};
 use tollgate_core::book::LimitBook;
 use tollgate_core::file;
+use tollgate_core::headers::Field;
 use tollgate_core::meter::Meter;
 use tollgate_core::plan::{HomeId, Mode};
 use tollgate_core::policy::responses::{QuotaReset, Responses};
 use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::settle::{Outcome, Readings, settle};
-use tollgate_core::tariff::{AccountCalendar, Request, Tariff};
+use tollgate_core::tariff::{AccountCalendar, Charges, Request, Tariff};
 use tollgate_core::time::{Nanos, Timestamp};
 
 /// 2026-10-05T12:00:00Z: a month of 31 days.
@@ -37,12 +38,20 @@ impl Caller {
     fn ask(&mut self, cost: u64, now: Timestamp) -> (Outcome, Vec<(&'static str, String)>) {
         let cost = Amount::new(cost).unwrap();
         let (home, slot) = (HomeId(1), SlotId(now.as_nanos()));
-        let plan =
-            self.tariff.plan(&Request { home, key: None, route: None, cost, now, mode: Mode::Charge, slot });
+        let plan = self.tariff.plan(&Request {
+            home,
+            key: None,
+            route: None,
+            cost,
+            now,
+            mode: Mode::Charge,
+            which: Charges::All,
+            slot,
+        });
         let mut readings = Readings::new();
         let outcome = settle(&plan, &mut self.meters, &mut readings);
         let mut headers = Vec::new();
-        let mut sink = |name, value: &str| headers.push((name, value.to_owned()));
+        let mut sink = |field: Field, value: &str| headers.push((field.name(), value.to_owned()));
         tollgate_core::headers::write(&plan, outcome, &readings, &self.responses, &mut sink);
         (outcome, headers)
     }

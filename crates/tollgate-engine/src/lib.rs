@@ -1,1 +1,41 @@
-//! Decides whether a caller may pass: who it is, what it may, what is recorded.
+//! Decides whether a caller may pass.
+//!
+//! Every front end builds the same [`CallerRequest`], calls the one [`Engine::decide`] and renders the one
+//! [`Decision`]. None of them knows a limit. The way of a request is the list in `decide.rs`.
+
+pub mod answer;
+pub mod clock;
+mod decide;
+pub mod decision;
+pub mod embedded;
+pub mod engine;
+mod finish;
+pub mod identify;
+mod ids;
+mod in_flight;
+mod lines;
+mod look;
+mod names;
+pub mod permit;
+pub mod problem;
+mod record;
+mod recover;
+mod repeats;
+pub mod request;
+mod save;
+pub mod snapshot;
+
+pub use answer::ErrorCode;
+pub use clock::Clock;
+pub use decision::{Answer, Decision, Denial, LimitNow};
+pub use embedded::{Embedded, EmbeddedError};
+pub use engine::{Engine, EngineParts};
+pub use finish::{FinishError, Finished};
+pub use ids::DecisionId;
+pub use lines::HeaderLines;
+pub use look::AccountLimit;
+pub use permit::{Permit, PermitId};
+pub use recover::{Progress, RecoverError, Recovered};
+pub use request::{CallerRequest, Credential, Hold, Purpose};
+pub use save::SaveError;
+pub use snapshot::{PolicySnapshot, ReloadError};

@@ -1,4 +1,9 @@
 //! The listeners: the gateway, the decision API and the admin API.
+//!
+//! They are siblings that never see each other: each asks the engine, and renders what it says.
 
+pub mod admin;
+pub mod decision;
 pub mod gateway;
 pub mod listen;
+pub mod shape;

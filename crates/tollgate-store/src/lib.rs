@@ -1,8 +1,14 @@
-//! Where meters live.
+//! Where meters live, and who they belong to.
 //!
 //! The meters of one account or client are its *home*. A plan touches one home, and a home is one lock, so
 //! settling several limits together is one critical section. [`meters::MeterTable`] keeps the homes of one
-//! process in memory.
+//! process in memory. [`directory::Directory`] knows the accounts and their keys, in a [`database::Database`].
 
+#[cfg(not(loom))]
+pub mod database;
+#[cfg(not(loom))]
+pub mod directory;
 pub mod hash;
+#[cfg(not(loom))]
+pub mod key_text;
 pub mod meters;

@@ -3,10 +3,11 @@
 mod array;
 mod cell;
 mod home;
+mod image;
 mod list;
 mod shared_book;
 mod sync;
 mod table;
 mod unwind;
 
-pub use table::{MeterTable, Swept};
+pub use table::{Imaged, MeterTable, Swept};

@@ -9,7 +9,7 @@ use tollgate_core::plan::{HomeId, Mode};
 use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::settle::{Outcome, Readings};
-use tollgate_core::tariff::{AccountCalendar, Request, Tariff};
+use tollgate_core::tariff::{AccountCalendar, Charges, Request, Tariff};
 use tollgate_core::time::Timestamp;
 use tollgate_store::meters::MeterTable;
 
@@ -44,7 +44,8 @@ fn a_decision_allocates_nothing() {
     let mut decide = |secs: u32| {
         let (home, key) = (HomeId(7), Some(NonZeroU32::MIN));
         let (now, mode, slot) = (Timestamp::from_secs(1_790_000_000 + secs), Mode::Charge, SlotId(0));
-        let plan = tariff.plan(&Request { home, key, route: None, cost: Amount::ONE, now, mode, slot });
+        let (route, cost, which) = (None, Amount::ONE, Charges::All);
+        let plan = tariff.plan(&Request { home, key, route, cost, now, mode, which, slot });
         assert!(matches!(table.settle(&plan, &mut readings), Outcome::Admitted { .. }));
     };
     // The first decision makes the home; after a sweep the refilled bucket is made anew.

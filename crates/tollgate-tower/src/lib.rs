@@ -1,1 +1,20 @@
 //! The middleware that stands before a service and asks Tollgate.
+//!
+//! [`TollgateLayer`] wraps any HTTP service: a request that may pass goes on with who is calling in its extensions, and
+//! its answer carries what the limits say; one that may not is answered here. Tollgate's own gateway runs this very
+//! layer before it forwards.
+
+mod body;
+mod denial;
+mod future;
+mod guard;
+mod layer;
+mod merge;
+mod peer;
+
+pub use body::GuardedBody;
+pub use denial::{denial, problem};
+pub use future::Answering;
+pub use guard::InFlight;
+pub use layer::{Passed, Tollgate, TollgateLayer};
+pub use peer::Peer;

@@ -1,17 +1,30 @@
 //! The command line: every command, argument and help text.
 
+mod account;
+mod admin;
+mod check;
+mod key;
+
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use tollgate_core::policy::{Document, HttpUrl, StoreSettings};
 
+use crate::http_client::Endpoint;
 use crate::output::Format;
+
+pub(crate) use account::{Account, AccountCreate, AccountDelete, AccountList, AccountSetTier, AccountShow};
+pub(crate) use admin::{Admin, ListPart, Sure};
+pub(crate) use check::Check;
+pub(crate) use key::{Key, KeyCreate, KeyList, KeyRevoke, KeyRotate, KeyShow};
 
 /// An exact gatekeeper for APIs sold in plans: rate, quota and concurrency in one decision, recorded for the bill.
 #[derive(Parser, Debug)]
 #[command(name = "tollgate", version, disable_help_subcommand = true)]
 #[command(after_help = "\
 Example:
-  tollgate config check tollgate.yaml
+  tollgate serve
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 78 the configuration is invalid.")]
 pub(crate) struct Cli {
@@ -22,12 +35,165 @@ pub(crate) struct Cli {
 /// What tollgate can be told to do.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    /// Run the gateway, the decision API and the admin API.
+    #[command(after_help = "\
+Examples:
+  tollgate serve
+  tollgate serve --config tollgate.yaml --upstream http://127.0.0.1:9000
+  tollgate serve --gateway 127.0.0.1:0 --ready-file ready.json
+
+Without a policy file a sample with three tiers is used, and on the first start a demo account and key for each of
+them are made and shown once. Without an upstream a built-in echo answers.
+
+Secrets come from variables or files only: TOLLGATE_ADMIN_TOKEN and TOLLGATE_SECRET; when missing they are made and
+kept in the data directory.
+
+SIGTERM: finish what is in flight, then exit 0. SIGHUP: read the policy file again.")]
+    Serve(Serve),
+
     /// Check, explain and describe policy files.
     #[command(subcommand)]
     #[command(after_help = "\
 Example:
   tollgate config check tollgate.yaml && tollgate config explain tollgate.yaml")]
     Config(Config),
+
+    /// Make, list, show, change and delete accounts: who pays, and under which tier.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Example:
+  tollgate account create \"Acme Ltd.\" --tier pro --id acme && tollgate account show acme")]
+    Account(Account),
+
+    /// Make, list, show, rotate and revoke the keys of accounts.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Example:
+  tollgate key create acme --name production")]
+    Key(Key),
+
+    /// Ask a running server whether a request would be admitted, and charge it unless told otherwise.
+    #[command(after_help = "\
+Examples:
+  read -rs TOLLGATE_KEY && export TOLLGATE_KEY
+  tollgate check --path /api/search --cost 5
+  tollgate check --peek --json | jq .limits
+
+A place that the request takes among those in flight is given back at once.
+
+Exit status: 0 admitted, 1 denied or failed, 2 wrong usage.")]
+    Check(Check),
+
+    /// Tell whether a running server takes requests, for health checks.
+    #[command(after_help = "\
+Example:
+  tollgate ready && echo ready
+
+No token is needed. Exit status: 0 ready, 1 not ready, 2 wrong usage.")]
+    Ready(Ready),
+
+    /// Print a script with which a shell completes commands and options.
+    #[command(after_help = "\
+Examples:
+  tollgate completions bash > ~/.local/share/bash-completion/completions/tollgate
+  tollgate completions zsh > \"${fpath[1]}/_tollgate\"
+  tollgate completions fish > ~/.config/fish/completions/tollgate.fish")]
+    Completions(Completions),
+}
+
+/// Which server.
+#[derive(Args, Debug)]
+pub(crate) struct Ready {
+    /// Where the admin API is.
+    #[arg(long, value_name = "URL", env = "TOLLGATE_ADMIN_URL", default_value = "http://127.0.0.1:9090")]
+    pub(crate) admin_url: Endpoint,
+}
+
+/// Which shell.
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// The shell.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// How a server is run.
+#[derive(Args, Debug)]
+pub(crate) struct Serve {
+    /// The policy file, which is watched and reloaded.
+    #[arg(long, value_name = "FILE", env = "TOLLGATE_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Where accounts, keys and usage are kept.
+    #[arg(long, value_name = "DIR", env = "TOLLGATE_DATA_DIR", default_value = DATA_DIR_DEFAULT)]
+    pub(crate) data_dir: PathBuf,
+
+    /// Where meters live: `embedded`, or the URL of a Redis.
+    #[arg(long, value_name = "URL", env = "TOLLGATE_STORE", value_parser = store)]
+    store: Option<StoreSettings>,
+
+    /// Where admitted requests are forwarded.
+    #[arg(long, value_name = "URL", env = "TOLLGATE_UPSTREAM", value_parser = upstream)]
+    upstream: Option<HttpUrl>,
+
+    /// Where callers connect [default: 127.0.0.1:8080].
+    #[arg(long, value_name = "ADDR", env = "TOLLGATE_GATEWAY")]
+    gateway: Option<SocketAddr>,
+
+    /// Where decisions are asked for [default: 127.0.0.1:8081].
+    #[arg(long, value_name = "ADDR", env = "TOLLGATE_DECISION")]
+    decision: Option<SocketAddr>,
+
+    /// Where the admin API is [default: 127.0.0.1:9090].
+    #[arg(long, value_name = "ADDR", env = "TOLLGATE_ADMIN")]
+    admin: Option<SocketAddr>,
+
+    /// A file that is told the addresses once every listener accepts.
+    #[arg(long, value_name = "FILE", env = "TOLLGATE_READY_FILE")]
+    pub(crate) ready_file: Option<PathBuf>,
+
+    /// What is logged: `error`, `warn`, `info`, `debug`, or a filter such as `info,tollgate_server=debug`.
+    #[arg(long, value_name = "FILTER", env = "TOLLGATE_LOG")]
+    pub(crate) log: Option<String>,
+
+    /// How it is logged: for people, or one JSON object a line for programs.
+    #[arg(long, value_name = "FORMAT", env = "TOLLGATE_LOG_FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How logs are written: for people, or one JSON object a line for programs.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// Beside where the server is started.
+const DATA_DIR_DEFAULT: &str = "./tollgate-data";
+
+impl Serve {
+    /// What was said on the command line stands over what the file says.
+    pub(crate) fn override_settings(&self, document: &mut Document) {
+        let server = &mut document.server;
+        server.gateway = self.gateway.unwrap_or(server.gateway);
+        server.decision = self.decision.unwrap_or(server.decision);
+        server.admin = self.admin.unwrap_or(server.admin);
+        if let Some(upstream) = &self.upstream {
+            server.upstream = Some(upstream.clone());
+        }
+        if let Some(store) = &self.store {
+            document.store = store.clone();
+        }
+    }
+}
+
+fn upstream(text: &str) -> Result<HttpUrl, String> {
+    let url = HttpUrl::parse(text).ok().filter(HttpUrl::is_upstream);
+    url.ok_or_else(|| "expected a URL such as http://127.0.0.1:9000 or http://127.0.0.1:9000/v1".to_owned())
+}
+
+fn store(text: &str) -> Result<StoreSettings, String> {
+    StoreSettings::parse(text)
+        .map_err(|_| "expected `embedded` or a URL such as redis://127.0.0.1:6379".to_owned())
 }
 
 /// What can be done with policy files.
@@ -77,6 +243,6 @@ pub(crate) struct ConfigFile {
 impl ConfigFile {
     /// How the answer is to be printed.
     pub(crate) fn format(&self) -> Format {
-        if self.json { Format::Json } else { Format::Text }
+        Format::of_json(self.json)
     }
 }

@@ -3,11 +3,25 @@
 use crate::cli::Command;
 use crate::exit::Exit;
 
+mod account;
+mod check;
+mod completions;
 mod config;
+mod key;
+mod ready;
+mod serve;
+
+pub(crate) use serve::admin_token_path;
 
 /// Does what was asked for. An error is a failure that only needs to be printed.
 pub(crate) fn run(command: &Command) -> anyhow::Result<Exit> {
     match command {
+        Command::Serve(args) => serve::run(args),
         Command::Config(command) => config::run(command),
+        Command::Account(command) => account::run(command),
+        Command::Key(command) => key::run(command),
+        Command::Check(args) => check::run(args),
+        Command::Ready(args) => ready::run(args),
+        Command::Completions(args) => completions::run(args),
     }
 }

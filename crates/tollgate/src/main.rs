@@ -4,11 +4,22 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+mod admin_client;
 mod cli;
 mod commands;
+mod confirm;
+mod environment;
 mod exit;
+mod http_client;
 mod output;
+mod service;
 mod source;
+mod table;
+mod wait_text;
+
+/// Many small things are allocated on many threads; the system's allocator is slower at both.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     // Wrong usage ends here, with 2; so do --help and --version, with 0.

@@ -14,6 +14,13 @@ pub(crate) enum Format {
     Json,
 }
 
+impl Format {
+    /// What `--json`, given or not, asks for.
+    pub(crate) fn of_json(asked: bool) -> Self {
+        if asked { Self::Json } else { Self::Text }
+    }
+}
+
 /// Prints to standard output. A reader that has seen enough and left, as `head` does, is no failure.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();

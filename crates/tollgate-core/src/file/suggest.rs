@@ -9,7 +9,7 @@ fn distance_max(length: usize) -> usize {
 }
 
 /// The closest of the known words, if one is close enough.
-pub(super) fn closest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+pub fn closest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     if word.len() > COMPARED_LENGTH_MAX {
         return None;
     }

@@ -36,7 +36,7 @@ pub(super) use limit::{Algorithm, LimitAxis, LimitBody, Overrun, PerWord};
 pub(super) use number::Whole;
 pub(super) use route::RouteBody;
 pub(super) use server::{MaximaBody, ServerBody, TimeoutsBody, UpstreamHostWord, UpstreamProtocolWord};
-pub(super) use span::{AmountPer, Span};
+pub(super) use span::{AmountPer, Span, parse_span};
 pub(super) use status::Status;
 pub(super) use text::{Text, Verbatim};
 pub(super) use tier::{Quota, QuotaPool, QuotaWindow, RefundWord, TierBody};

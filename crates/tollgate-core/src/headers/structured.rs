@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Shown, Value};
+use super::{Field, Shown, Value};
 use crate::calendar::Period;
 use crate::limit::Limit;
 use crate::rule::Rule;
@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 /// The largest integer that a structured field can hold.
 const INTEGER_MAX: u64 = 999_999_999_999_999;
 
-pub(super) fn write(shown: &Shown<'_>, sink: &mut impl FnMut(&'static str, &str)) {
+pub(super) fn write(shown: &Shown<'_>, sink: &mut impl FnMut(Field, &str)) {
     let mut policy = Value::new();
     let mut state = Value::new();
     for ((limit, reading), charge) in shown.readings().zip(shown.plan.charges()) {
@@ -26,8 +26,8 @@ pub(super) fn write(shown: &Shown<'_>, sink: &mut impl FnMut(&'static str, &str)
         }
     }
     if !policy.is_empty() {
-        sink("RateLimit-Policy", &policy);
-        sink("RateLimit", &state);
+        sink(Field::RateLimitPolicy, &policy);
+        sink(Field::RateLimit, &state);
     }
 }
 

@@ -80,7 +80,7 @@ impl Pattern {
     /// Whether a request with this method and this normalised path is meant. A slash at the end of the path
     /// says nothing.
     pub fn matches(&self, method: &str, path: &str) -> bool {
-        if self.method.as_deref().is_some_and(|wanted| wanted != method) {
+        if self.method.as_deref().is_some_and(|wanted| !is_method(wanted, method)) {
             return false;
         }
         let path = path.strip_prefix('/').unwrap_or(path);
@@ -88,7 +88,7 @@ impl Pattern {
         let mut given = path.split('/').filter(|_| !path.is_empty());
         for segment in &self.segments {
             let matched = given.next().is_some_and(|text| match segment {
-                Segment::Literal(literal) => literal == text,
+                Segment::Literal(literal) => literal == text || is_written_otherwise(literal, text),
                 Segment::Any => true,
             });
             if !matched {
@@ -100,7 +100,11 @@ impl Pattern {
 
     /// Whether every request that `other` matches is matched by this pattern too.
     pub fn covers(&self, other: &Self) -> bool {
-        let methods = self.method.is_none() || self.method == other.method;
+        let methods = match (self.method.as_deref(), other.method.as_deref()) {
+            (None, _) => true,
+            (Some(ours), Some(theirs)) => is_method(ours, theirs),
+            (Some(_), None) => false,
+        };
         let depth = if self.open_ended {
             other.segments.len() >= self.segments.len()
         } else {
@@ -113,6 +117,37 @@ impl Pattern {
             .all(|(ours, theirs)| *ours == Segment::Any || ours == theirs);
         methods && depth && same
     }
+}
+
+/// Whether a request with this method is one that a pattern wants. Who answers GET answers HEAD by the same code.
+fn is_method(wanted: &str, given: &str) -> bool {
+    wanted == given || (wanted == "GET" && given == "HEAD")
+}
+
+/// Whether a segment is the literal to whoever decodes it or cuts off its parameters: `%63onvert`, `convert;v=1`. Most
+/// upstreams do one or the other, and a route that is missed is a limit that is escaped.
+#[cold]
+fn is_written_otherwise(literal: &str, text: &str) -> bool {
+    if !text.bytes().any(|byte| matches!(byte, b'%' | b';')) {
+        return false;
+    }
+    let plain = text.split(';').next().unwrap_or_default();
+    decoded(text).eq(literal.bytes()) || decoded(plain).eq(literal.bytes())
+}
+
+/// The bytes of a segment, percent-decoded. What is no encoding stands for itself.
+fn decoded(text: &str) -> impl Iterator<Item = u8> {
+    let mut rest = text.as_bytes();
+    std::iter::from_fn(move || {
+        let (first, behind) = rest.split_first()?;
+        let digit = |at: usize| behind.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        let (byte, behind) = match (first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => (u8::try_from(high << 4 | low).unwrap_or(*first), &behind[2..]),
+            _ => (*first, behind),
+        };
+        rest = behind;
+        Some(byte)
+    })
 }
 
 impl Segment {
@@ -219,6 +254,11 @@ mod tests {
             ("GET /api/search/**", "GET", "/api/search/a/b"),
             ("/", "GET", "/"),
             ("/**", "PUT", "/x"),
+            ("GET /api", "HEAD", "/api"),
+            ("POST /api/convert", "POST", "/api/conver%74"),
+            ("POST /api/convert", "POST", "/%61pi/%63%6Fnvert"),
+            ("POST /api/convert", "POST", "/api/convert;v=1"),
+            ("/a b", "GET", "/a%20b"),
         ];
         for (text, method, path) in fits {
             assert!(pattern(text).matches(method, path), "{text} {method} {path}");
@@ -228,6 +268,9 @@ mod tests {
             ("/api/*/keys", "GET", "/api/keys"),
             ("/api", "GET", "/api/x"),
             ("/", "GET", "/x"),
+            ("HEAD /api", "GET", "/api"),
+            ("/api", "GET", "/ap%"),
+            ("/api", "GET", "/ap%69x"),
         ];
         for (text, method, path) in misses {
             assert!(!pattern(text).matches(method, path), "{text} {method} {path}");

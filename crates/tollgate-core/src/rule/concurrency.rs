@@ -24,6 +24,8 @@ pub enum SlotAsk {
     Look,
     /// To take one.
     Take(SlotId),
+    /// To hold one for longer that is held already; else to take one.
+    Renew(SlotId),
     /// To release one.
     Release(SlotId),
 }
@@ -42,6 +44,13 @@ pub enum SlotStep {
         /// The instant it is taken at.
         now: u64,
     },
+    /// A slot is held for longer.
+    Renew {
+        /// Under which id.
+        id: SlotId,
+        /// Until when at the latest.
+        deadline: u64,
+    },
     /// A slot is released.
     Release(SlotId),
 }
@@ -50,6 +59,9 @@ impl Slots {
     /// What becomes of the slots when `ask` is done at `now`, and what the meter says then.
     pub fn settle(&self, limit: u64, lease: Nanos, ask: SlotAsk, now: Timestamp) -> (SlotStep, Verdict) {
         let held = &self.0[self.expired(now.as_nanos())..];
+        if let SlotAsk::Renew(id) = ask {
+            return self.renew(held, limit, lease, id, now);
+        }
         let wait = |deadline: u64| Nanos(deadline - now.as_nanos());
         let deadline = now.plus(lease).as_nanos();
         let used = held.len() as u64;
@@ -62,7 +74,7 @@ impl Slots {
                 let last = last.map_or(deadline, |last| last.max(deadline));
                 (Answer::Fits, step, used + 1, Some(first), Some(last))
             }
-            SlotAsk::Take(_) => {
+            SlotAsk::Take(_) | SlotAsk::Renew(_) => {
                 // The slot whose end leaves fewer than `limit`. Usually the first; later ones where the limit
                 // was lowered.
                 let freed = usize::try_from(used - limit).ok().and_then(|index| held.get(index));
@@ -81,17 +93,48 @@ impl Slots {
         (step, Verdict { answer, used, next: until(first), reset: until(last) })
     }
 
+    /// What becomes of the slots when one is held for longer. Rare, so that looking for it may take long.
+    fn renew(
+        &self,
+        held: &[Slot],
+        limit: u64,
+        lease: Nanos,
+        id: SlotId,
+        now: Timestamp,
+    ) -> (SlotStep, Verdict) {
+        let mut others = held.iter().filter(|slot| slot.id != id).map(|slot| slot.deadline);
+        let (first, last) = (others.clone().next(), others.clone().next_back());
+        let used = others.by_ref().count() as u64;
+        if used == held.len() as u64 {
+            return self.settle(limit, lease, SlotAsk::Take(id), now);
+        }
+        let deadline = now.plus(lease).as_nanos();
+        let until = |deadline: u64| Nanos(deadline - now.as_nanos());
+        let next = until(first.map_or(deadline, |first| first.min(deadline)));
+        let reset = until(last.map_or(deadline, |last| last.max(deadline)));
+        let step = SlotStep::Renew { id, deadline };
+        (step, Verdict { answer: Answer::Fits, used: used + 1, next, reset })
+    }
+
     /// Does what [`Slots::settle`] said.
     pub fn apply(&mut self, step: SlotStep) {
         match step {
             SlotStep::Keep => {}
             SlotStep::Take { id, deadline, now } => {
                 self.0.drain(..self.expired(now));
-                let place = self.0.partition_point(|slot| slot.deadline <= deadline);
-                self.0.insert(place, Slot { deadline, id });
+                self.insert(Slot { deadline, id });
+            }
+            SlotStep::Renew { id, deadline } => {
+                self.0.retain(|slot| slot.id != id);
+                self.insert(Slot { deadline, id });
             }
             SlotStep::Release(id) => self.0.retain(|slot| slot.id != id),
         }
+    }
+
+    fn insert(&mut self, slot: Slot) {
+        let place = self.0.partition_point(|other| other.deadline <= slot.deadline);
+        self.0.insert(place, slot);
     }
 
     /// How many at the front have passed their deadline.
@@ -121,5 +164,20 @@ mod tests {
         assert_eq!(ask(&mut slots, SlotAsk::Release(SlotId(2)), 121).used, 1);
         assert_eq!(ask(&mut slots, SlotAsk::Take(SlotId(3)), 122).answer, Answer::Fits);
         assert_eq!(ask(&mut slots, SlotAsk::Take(SlotId(4)), 160).answer, Answer::Fits);
+    }
+    #[test]
+    fn renewing_holds_a_slot_for_longer_and_takes_no_second_one() {
+        let mut slots = Slots::default();
+        ask(&mut slots, SlotAsk::Take(SlotId(1)), 100);
+        ask(&mut slots, SlotAsk::Take(SlotId(2)), 100);
+        let renewed = ask(&mut slots, SlotAsk::Renew(SlotId(1)), 150);
+        assert_eq!((renewed.answer, renewed.used), (Answer::Fits, 2));
+        assert_eq!((renewed.next, renewed.reset), (Nanos::from_secs(10), Nanos::from_secs(60)));
+        assert_eq!(ask(&mut slots, SlotAsk::Take(SlotId(3)), 160).used, 2);
+        assert_eq!(
+            ask(&mut slots, SlotAsk::Renew(SlotId(4)), 170).answer,
+            Answer::Wait(Nanos::from_secs(40))
+        );
+        assert_eq!(ask(&mut slots, SlotAsk::Renew(SlotId(4)), 210).used, 2);
     }
 }

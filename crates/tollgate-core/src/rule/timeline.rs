@@ -7,10 +7,13 @@
 use std::collections::VecDeque;
 
 use super::{Amount, Answer, Ask, Verdict, Windowed, fit};
-use crate::time::{Nanos, Timestamp};
+use crate::time::{Nanos, Timestamp, Window};
 
 /// How many buckets a sliding window is divided into: one a minute for a day.
 const BUCKETS: u32 = 1_440;
+
+/// The last instant until which anything can count: that of the longest bucket of the longest window.
+const UNTIL_MAX: u64 = Timestamp::MAX.as_nanos() + 2 * Window::MAX.as_nanos();
 
 /// How long what is used at an instant counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,6 +122,26 @@ impl Timeline {
             TimelineStep::Add { cost, until, now } => self.add(cost, until, now),
             TimelineStep::Remove { cost, until } => self.remove(cost, until),
         }
+    }
+
+    /// What it holds: until when something counts, and how much that is. In order.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (u64, u64)> {
+        let amounts = self
+            .entries
+            .iter()
+            .scan(self.forgotten, |before, entry| Some(entry.total - std::mem::replace(before, entry.total)));
+        self.entries.iter().map(|entry| entry.until).zip(amounts)
+    }
+
+    /// Adds an entry behind the others, unless no charges could have come to that.
+    pub(crate) fn restore(&mut self, until: u64, amount: u64) -> Option<()> {
+        let last = self.entries.back().map_or(Entry { until: 0, total: self.forgotten }, |back| *back);
+        let total = last.total.checked_add(amount).filter(|total| total - self.forgotten <= Amount::MAX)?;
+        if amount == 0 || until <= last.until || until > UNTIL_MAX {
+            return None;
+        }
+        self.entries.push_back(Entry { until, total });
+        Some(())
     }
 
     /// How many entries it holds.
@@ -245,7 +268,6 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Window;
 
     const DAY: Windowed = Windowed { limit: Amount::new(200).unwrap(), window: Window::DAY };
 

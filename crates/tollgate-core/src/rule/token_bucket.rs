@@ -160,6 +160,12 @@ impl TokenBucket {
         (excess > full).then(|| self.tat_of(full, now))
     }
 
+    /// Whether this bucket could have come to have that instant: it is never further ahead than an empty
+    /// bucket explains.
+    pub(crate) fn may_have(&self, tat: Tat) -> bool {
+        tat.parts < self.parts.max(1) && tat.nanos <= Timestamp::MAX.as_nanos() + self.fill_time().0
+    }
+
     #[inline]
     fn verdict<N: Parts>(&self, answer: Answer, debt: N) -> Verdict {
         let full = self.full::<N>();

@@ -11,6 +11,7 @@ use http::{HeaderValue, Method, Request, Response, Version, request};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use tollgate_core::policy::{Network, ServerSettings, UpstreamHost, UpstreamProtocol};
+use tollgate_tower::InFlight;
 use tower_service::Service;
 
 use super::dial::{Agreed, DialError, Offer, dial};
@@ -108,6 +109,7 @@ async fn pass_on(
     let peer = parts.extensions.remove::<Peer>();
     let upgrade = headers::upgrade(&parts);
     let on_upgrade = upgrade.as_ref().and_then(|_| parts.extensions.remove::<OnUpgrade>());
+    let in_flight = parts.extensions.remove::<InFlight>();
     let way = way(target, &parts);
     headers::toward_upstream(&mut parts, upgrade, peer.as_ref(), &settings.trusted_proxies);
     parts.extensions.clear();
@@ -135,7 +137,10 @@ async fn pass_on(
     let request = Request::from_parts(parts, body);
     let exchange = Exchange { target, settings, progress: progress.as_deref() };
     match (on_upgrade, way) {
-        (Some(on_upgrade), _) => tunnel::open(&exchange, request, on_upgrade, peer).await,
+        (Some(on_upgrade), _) => {
+            let caller = tunnel::Caller { upgrade: on_upgrade, peer, in_flight };
+            tunnel::open(&exchange, request, caller).await
+        }
         (None, Offer::Http1) => exchange.over_links(request).await,
         (None, Offer::Http2) => exchange.over_shared(request).await,
     }

@@ -13,14 +13,17 @@ const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
+const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
+const FORWARDED_PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
-/// What the gateway says about itself begins with this; from a caller it would be a lie.
+/// What the upstream is told of the caller begins with this. Whoever decides has removed what the caller sent of it.
 const OURS: &str = "x-tollgate-";
 
-/// Header names are few; more than this many of one connection's own are not worth a larger table.
-const HOPS_MAX: usize = 32;
+/// How many headers are removed in one pass: more than nearly any request has to remove.
+const REMOVED_AT_ONCE: usize = 16;
 
 /// Whether a header belongs to one connection and not to the request.
 fn is_hop(name: &HeaderName) -> bool {
@@ -35,23 +38,30 @@ fn is_hop(name: &HeaderName) -> bool {
         || *name == HTTP2_SETTINGS
 }
 
-/// Removes what belongs to one connection, and what else `also` says.
-fn remove_hops(headers: &mut HeaderMap, also: impl Fn(&HeaderName) -> bool) {
+/// Removes what belongs to one connection.
+fn remove_hops(headers: &mut HeaderMap) {
     remove_named(headers);
-    let mut hops = [const { None }; HOPS_MAX];
     loop {
-        let mut found = 0;
-        for (hop, name) in hops.iter_mut().zip(headers.keys().filter(|name| is_hop(name) || also(name))) {
-            *hop = Some(name.clone());
-            found += 1;
+        let mut removed = [const { None }; REMOVED_AT_ONCE];
+        let names = headers.keys().filter(|name| is_hop(name) || is_removed(name));
+        for (place, name) in removed.iter_mut().zip(names) {
+            *place = Some(name.clone());
         }
-        for name in hops.iter_mut().filter_map(Option::take) {
+        let full = removed.iter().all(Option::is_some);
+        for name in removed.into_iter().flatten() {
             headers.remove(name);
         }
-        if found < HOPS_MAX {
+        if !full {
             return;
         }
     }
+}
+
+/// Whether a header is not passed on although it belongs to the request. What is expected of the gateway it does itself,
+/// as soon as the body is wanted. Names with `_` are the same as those with `-` to many an upstream: whoever sends them
+/// would speak in another's name.
+fn is_removed(name: &HeaderName) -> bool {
+    *name == EXPECT || name.as_str().contains('_')
 }
 
 /// Removes the headers that `Connection` names.
@@ -64,7 +74,9 @@ fn remove_named(headers: &mut HeaderMap) {
         .iter()
         .flat_map(tokens)
         .filter_map(|token| HeaderName::from_bytes(token).ok())
-        // A caller may not take away what the upstream needs to understand the request.
+        // A caller may not take away what the upstream needs to understand the request, nor what it is told of the
+        // caller.
+        .filter(|name| !name.as_str().starts_with(OURS))
         .filter(|name| *name != HOST && *name != CONTENT_LENGTH && *name != TE && *name != UPGRADE)
         .collect();
     for name in named {
@@ -108,8 +120,7 @@ pub(super) fn toward_upstream(
 ) {
     let trailers = parts.headers.contains_key(TE) && has_token(&parts.headers, &TE, b"trailers");
     let headers = &mut parts.headers;
-    // The gateway itself tells the caller to go on, as soon as the body is wanted.
-    remove_hops(headers, |name| *name == EXPECT || name.as_str().starts_with(OURS));
+    remove_hops(headers);
     if trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
     }
@@ -139,6 +150,11 @@ fn add_forwarded(headers: &mut HeaderMap, peer: &Peer, trusted: &[Network]) {
         chain.extend_from_slice(peer.forwarded_for().as_bytes());
         HeaderValue::from_maybe_shared(bytes::Bytes::from(chain)).ok()
     });
+    if !is_trusted {
+        for name in [FORWARDED, REAL_IP, FORWARDED_PORT] {
+            headers.remove(name);
+        }
+    }
     headers.insert(FORWARDED_FOR, chain.unwrap_or_else(|| peer.forwarded_for().clone()));
     let host = headers.get(HOST).cloned();
     let said = [(FORWARDED_PROTO, Some(peer.scheme().forwarded_proto())), (FORWARDED_HOST, host)];
@@ -167,13 +183,13 @@ fn joined(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<u8>> {
 
 /// Makes the headers of an answer those that the caller gets.
 pub(super) fn toward_caller(headers: &mut HeaderMap) {
-    remove_hops(headers, |_| false);
+    remove_hops(headers);
 }
 
 /// Makes the headers of an answer that changes the protocol those that the caller gets.
 pub(super) fn toward_upgraded_caller(headers: &mut HeaderMap) {
     let upgrade = headers.get(UPGRADE).cloned();
-    remove_hops(headers, |_| false);
+    remove_hops(headers);
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     if let Some(upgrade) = upgrade {
         headers.insert(UPGRADE, upgrade);

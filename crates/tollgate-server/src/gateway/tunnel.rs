@@ -4,6 +4,7 @@ use http::{Request, Response, StatusCode};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::io::copy_bidirectional;
+use tollgate_tower::InFlight;
 
 use super::download::ProxyBody;
 use super::forward::Exchange;
@@ -13,14 +14,21 @@ use super::problem::Refusal;
 use super::upload::RequestBody;
 use crate::listen::Peer;
 
+/// The caller's end of a tunnel.
+pub(super) struct Caller {
+    pub(super) upgrade: OnUpgrade,
+    pub(super) peer: Option<Peer>,
+    /// What the request takes while it lasts, which is as long as its tunnel does.
+    pub(super) in_flight: Option<InFlight>,
+}
+
 /// Passes on a request that asks for another protocol; if the upstream agrees, both ends are joined until one ends.
 ///
 /// The connection is a new one, is driven by a task of its own, and is never used for another request.
 pub(super) async fn open(
     exchange: &Exchange<'_>,
     request: Request<RequestBody>,
-    caller: OnUpgrade,
-    peer: Option<Peer>,
+    caller: Caller,
 ) -> Result<Response<ProxyBody>, Refusal> {
     let (mut send, connection) = exchange.link().await?.into_parts();
     tokio::spawn(async move {
@@ -38,15 +46,16 @@ pub(super) async fn open(
         headers::toward_caller(&mut parts.headers);
         return Ok(Response::from_parts(parts, ProxyBody::shared(incoming, exchange.settings.idle)));
     }
-    tokio::spawn(join(caller, hyper::upgrade::on(&mut answer), peer));
+    tokio::spawn(join(caller, hyper::upgrade::on(&mut answer)));
     let (mut parts, _) = answer.into_parts();
     headers::toward_upgraded_caller(&mut parts.headers);
     Ok(Response::from_parts(parts, ProxyBody::whole("")))
 }
 
 /// Copies in both directions until either ends, or the listener cuts its connections.
-async fn join(caller: OnUpgrade, upstream: OnUpgrade, peer: Option<Peer>) {
-    let (Ok(caller), Ok(upstream)) = (caller.await, upstream.await) else {
+async fn join(caller: Caller, upstream: OnUpgrade) {
+    let Caller { upgrade, peer, in_flight: _until_the_end } = caller;
+    let (Ok(caller), Ok(upstream)) = (upgrade.await, upstream.await) else {
         return;
     };
     let (mut caller, mut upstream) = (TokioIo::new(caller), TokioIo::new(upstream));

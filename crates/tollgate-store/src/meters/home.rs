@@ -5,13 +5,14 @@
 
 use arrayvec::ArrayVec;
 use tollgate_core::book::LimitId;
+use tollgate_core::image::Written;
 use tollgate_core::meter::{Meter, Moment, SmallMeter, State};
 use tollgate_core::plan::{Charge, ChargePlan};
-use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Ask, Rule, Verdict};
 use tollgate_core::settle::{Outcome, Readings, settle};
 use tollgate_core::time::{Nanos, Timestamp};
 
+use super::image;
 use super::list::{Entry, settle_list};
 use super::shared_book::SharedBook;
 use super::unwind::AbortOnUnwind;
@@ -119,11 +120,8 @@ impl Home {
     /// Forgets the meters that say nothing any more, and says whether any are left.
     pub(crate) fn forget_idle(&mut self, book: &SharedBook, now: Timestamp) -> Left {
         let book = book.read();
-        let moment = Moment { now, period: None, slot: SlotId(0) };
-        let says = |limit, meter: &Meter| {
-            let rule = book.rule(limit);
-            rule.is_some_and(|rule| meter.settle(rule, Ask::Look, &moment).1.reset > Nanos::ZERO)
-        };
+        let says =
+            |limit, meter: &Meter| book.rule(limit).is_some_and(|rule| meter.reset(rule, now) > Nanos::ZERO);
         if self.form != Form::List
             && self.small_mut().iter().all(|small| {
                 let Entry { limit, meter, .. } = small.entry();
@@ -137,6 +135,45 @@ impl Home {
             list.retain(|entry| says(entry.limit, &entry.meter));
             if list.is_empty() { Left::Nothing } else { Left::Meters }
         })
+    }
+
+    /// Appends the image of the meters, and says when the last of them will have nothing to say any more.
+    /// Nothing if none has an image.
+    pub(crate) fn write_image(
+        &mut self,
+        book: &SharedBook,
+        now: Timestamp,
+        into: &mut Vec<u8>,
+    ) -> Option<Nanos> {
+        let book = book.read();
+        let before = into.len();
+        let mut last = None;
+        image::begin(into);
+        self.for_each(|entry| {
+            if let (Written::Image, Some(rule)) = (image::encode(entry, &book, into), book.rule(entry.limit))
+            {
+                last = last.max(Some(entry.meter.reset(rule, now)));
+            }
+        });
+        if last.is_none() {
+            into.truncate(before);
+        }
+        last
+    }
+
+    /// Puts these meters in place of all there are.
+    pub(crate) fn replace(&mut self, meters: Vec<Entry>) {
+        drop(self.take_list());
+        self.pack(Box::new(meters));
+    }
+
+    fn for_each(&mut self, mut f: impl FnMut(&Entry)) {
+        if self.form == Form::List {
+            // SAFETY: the form says that the payload holds a list, which is the home's alone.
+            unsafe { &*self.payload.list.0 }.iter().for_each(f);
+        } else {
+            self.small_mut().iter().for_each(|small| f(&small.entry()));
+        }
     }
 
     /// Calls `f` with the meters as a list, and packs them again afterwards.
@@ -246,6 +283,7 @@ mod tests {
     use tollgate_core::calendar::{Calendar, CalendarUnit};
     use tollgate_core::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
     use tollgate_core::plan::{HomeId, Mode, Sharer};
+    use tollgate_core::rule::concurrency::SlotId;
     use tollgate_core::rule::{Amount, TokenBucket};
     use tollgate_core::time::Window;
 

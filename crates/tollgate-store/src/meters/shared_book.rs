@@ -6,12 +6,18 @@
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use tollgate_core::book::{LimitBook, LimitId};
+use tollgate_core::image::BadImage;
 use tollgate_core::limit::Limit;
 
 #[derive(Debug, Default)]
 pub(crate) struct SharedBook(RwLock<LimitBook>);
 
 impl SharedBook {
+    /// The book whose entries have these images, in the order of their numbers.
+    pub(crate) fn from_images(images: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<Self, BadImage> {
+        Ok(Self(RwLock::new(LimitBook::from_images(images)?)))
+    }
+
     /// The number of `limit`, which is entered if it is new.
     pub(crate) fn enter(&self, limit: &Limit) -> LimitId {
         let known = self.read().find(limit);

@@ -21,6 +21,10 @@ use super::list::settle_fresh;
 use super::shared_book::SharedBook;
 use super::unwind::AbortOnUnwind;
 
+mod images;
+
+pub use images::Imaged;
+
 /// How many bits of a home's hash choose its partition. 64 partitions: few enough that a million homes lie on
 /// huge pages, many enough that replacing one at ten million takes milliseconds.
 const PARTITION_BITS: u32 = 6;
@@ -89,8 +93,23 @@ impl MeterTable {
 
     /// Settles a plan: charges every meter it names, or none. What they say then goes into `readings`.
     pub fn settle(&self, plan: &ChargePlan<'_>, readings: &mut Readings) -> Outcome {
+        self.settle_then(plan, readings, |_| ())
+    }
+
+    /// Settles a plan as [`MeterTable::settle`] does and, if the settlement stands, calls `then` once: before
+    /// anybody else can settle against the home, so that the order of these calls is that of the settlements.
+    /// A plan stands if it is admitted and more than a peek, also where there is no meter to charge or to give
+    /// back to; then no home is held either.
+    ///
+    /// `then` must not ask this table for anything. Should it panic, the plan stays settled and the table whole.
+    pub fn settle_then(
+        &self,
+        plan: &ChargePlan<'_>,
+        readings: &mut Readings,
+        then: impl FnOnce(Outcome),
+    ) -> Outcome {
         if plan.charges().is_empty() {
-            return settle_fresh(plan, readings);
+            return settle_nowhere(plan, readings, then);
         }
         let partition = partition_of(plan.home);
         let if_empty = match plan.mode {
@@ -106,12 +125,17 @@ impl MeterTable {
                     if fresh {
                         // Counted before the cell can be moved: whoever replaces the array counts what it moved.
                         self.upkeep[partition].homes.fetch_add(1, Ordering::Relaxed);
+                    }
+                    if outcome.changes_meters(plan.mode) {
+                        then(outcome);
+                    }
+                    if fresh {
                         drop(cell);
                         self.grow_if_full(partition);
                     }
                     return outcome;
                 }
-                Found::Absent => return settle_fresh(plan, readings),
+                Found::Absent => return settle_nowhere(plan, readings, then),
                 Found::Full => self.grow(partition),
                 Found::Moved => drop(self.lock(partition)),
             }
@@ -207,6 +231,15 @@ impl MeterTable {
     fn lock(&self, partition: usize) -> MutexGuard<'_, Array> {
         self.upkeep[partition].array.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Settles a plan that meets no meter.
+fn settle_nowhere(plan: &ChargePlan<'_>, readings: &mut Readings, then: impl FnOnce(Outcome)) -> Outcome {
+    let outcome = settle_fresh(plan, readings);
+    if outcome.changes_meters(plan.mode) {
+        then(outcome);
+    }
+    outcome
 }
 
 impl Place {

@@ -8,6 +8,7 @@ mod bounds;
 mod driver;
 mod model;
 mod promises;
+mod replay;
 mod strategies;
 
 use proptest::test_runner::Config;

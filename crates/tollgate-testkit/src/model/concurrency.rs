@@ -53,6 +53,10 @@ impl Algorithm for Concurrency {
         self.counting(at.now).max().map_or(0, |latest| latest - at.now)
     }
 
+    fn holds(&self, at: &At) -> bool {
+        self.slots.iter().any(|(id, deadline)| *id == at.slot && at.now < *deadline)
+    }
+
     fn charge(&mut self, _cost: u64, at: &At) {
         self.slots.retain(|(id, deadline)| *id != at.slot && at.now < *deadline);
         self.slots.push((at.slot, (at.now + self.lease).min(END_OF_TIME)));

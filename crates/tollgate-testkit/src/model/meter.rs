@@ -42,6 +42,11 @@ pub(super) trait Algorithm {
     fn fits(&self, cost: u64, at: &At) -> bool {
         u128::from(self.used(at)) + u128::from(cost) <= u128::from(self.capacity())
     }
+
+    /// Whether the request has a slot already, which charging it again only renews.
+    fn holds(&self, _at: &At) -> bool {
+        false
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

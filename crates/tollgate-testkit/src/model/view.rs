@@ -37,7 +37,8 @@ impl View<'_> {
 
     /// Whether it is settled without asking if it fits.
     fn is_settled_anyway(&self, mode: Mode) -> bool {
-        self.bills_overage() || (mode == Mode::Force && !self.takes_a_slot())
+        let renews = self.meter.algorithm().holds(&self.at);
+        self.bills_overage() || (mode == Mode::Force && (renews || !self.takes_a_slot()))
     }
 
     pub(super) fn never_fits(&self, mode: Mode) -> bool {

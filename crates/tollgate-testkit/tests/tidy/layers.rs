@@ -26,7 +26,7 @@ const LAYERS: [Layer; 9] = [
     },
     Layer { name: "tollgate-store", uses: &["tollgate-core"] },
     Layer { name: "tollgate-testkit", uses: &[] },
-    Layer { name: "tollgate-tower", uses: &["tollgate-core", "tollgate-engine"] },
+    Layer { name: "tollgate-tower", uses: &["tollgate-core", "tollgate-engine", "tollgate-store"] },
 ];
 
 /// Tests of every crate may use this one, and nothing else of ours that the crate itself may not.

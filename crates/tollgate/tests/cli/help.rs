@@ -4,12 +4,28 @@ use crate::golden;
 use crate::run::run;
 
 /// Every command with the golden file of its help.
-const COMMANDS: [(&str, &[&str]); 5] = [
+const COMMANDS: [(&str, &[&str]); 21] = [
     ("help.txt", &[]),
+    ("help-serve.txt", &["serve"]),
     ("help-config.txt", &["config"]),
     ("help-config-check.txt", &["config", "check"]),
     ("help-config-explain.txt", &["config", "explain"]),
     ("help-config-schema.txt", &["config", "schema"]),
+    ("help-account.txt", &["account"]),
+    ("help-account-create.txt", &["account", "create"]),
+    ("help-account-list.txt", &["account", "list"]),
+    ("help-account-show.txt", &["account", "show"]),
+    ("help-account-set-tier.txt", &["account", "set-tier"]),
+    ("help-account-delete.txt", &["account", "delete"]),
+    ("help-key.txt", &["key"]),
+    ("help-key-create.txt", &["key", "create"]),
+    ("help-key-list.txt", &["key", "list"]),
+    ("help-key-show.txt", &["key", "show"]),
+    ("help-key-rotate.txt", &["key", "rotate"]),
+    ("help-key-revoke.txt", &["key", "revoke"]),
+    ("help-check.txt", &["check"]),
+    ("help-ready.txt", &["ready"]),
+    ("help-completions.txt", &["completions"]),
 ];
 
 #[test]
@@ -23,12 +39,15 @@ fn every_command_has_help_with_an_example() {
 }
 
 /// The golden files of other tests.
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 8] = [
     "check-misspelt-tier-key.json",
     "explain-full.json",
     "explain-full.txt",
     "explain-minimal.json",
     "explain-minimal.txt",
+    "refusals.txt",
+    "story.txt",
+    "story-json.txt",
 ];
 
 #[test]
@@ -48,12 +67,24 @@ fn the_version_is_that_of_the_package() {
 
 #[test]
 fn wrong_usage_ends_with_2() {
-    let wrong: [&[&str]; 5] =
-        [&[], &["config"], &["config", "check"], &["config", "chekc", "x"], &["config", "schema", "--json"]];
+    let wrong: [&[&str]; 12] = [
+        &[],
+        &["config"],
+        &["config", "check"],
+        &["config", "chekc", "x"],
+        &["config", "schema", "--json"],
+        &["account", "create", "Acme"],
+        &["account", "create", "Acme", "--tier", "pro", "--billing-day", "32"],
+        &["account", "show", ""],
+        &["account", "list", "--admin-url", "127.0.0.1:9090"],
+        &["key", "create", "acme", "--name", "x", "--env", "prod"],
+        &["check", "--key", "a", "--service-token", "b"],
+        &["completions", "dos"],
+    ];
     for args in wrong {
         let ended = run(args);
         assert_eq!((ended.status, ended.stdout.as_str()), (2, ""), "{args:?}");
-        assert!(ended.stderr.contains("Usage: tollgate"), "{ended:?}");
+        assert!(ended.stderr.contains("--help"), "{ended:?}");
     }
     assert!(run(&["config", "chekc", "x"]).stderr.contains("'check'"));
 }

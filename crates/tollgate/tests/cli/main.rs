@@ -8,9 +8,17 @@
 
 mod broken;
 mod check;
+mod completions;
 mod examples;
 mod explain;
 mod golden;
 mod help;
+mod lists;
+mod refusals;
 mod run;
 mod schema;
+mod server;
+mod story;
+mod stub;
+mod tls;
+mod transcript;

@@ -12,13 +12,37 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
+/// What would change what is printed: help is wrapped to the first, and shows the others.
+const VARIABLES: [&str; 18] = [
+    "COLUMNS",
+    "TOLLGATE_ADMIN",
+    "TOLLGATE_ADMIN_TOKEN",
+    "TOLLGATE_ADMIN_URL",
+    "TOLLGATE_CONFIG",
+    "TOLLGATE_DATA_DIR",
+    "TOLLGATE_DECISION",
+    "TOLLGATE_DECISION_URL",
+    "TOLLGATE_GATEWAY",
+    "TOLLGATE_KEY",
+    "TOLLGATE_LOG",
+    "TOLLGATE_LOG_FORMAT",
+    "TOLLGATE_READY_FILE",
+    "TOLLGATE_SECRET",
+    "TOLLGATE_SERVICE_TOKEN",
+    "TOLLGATE_STORE",
+    "TOLLGATE_UPSTREAM",
+    "RUST_LOG",
+];
+
 /// The binary with these arguments, started in the folder `tests`, so that paths in its messages are the same
 /// everywhere.
 pub(crate) fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
     command.args(args).current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"));
-    // Help is wrapped to the terminal, or to what this says.
-    command.env_remove("COLUMNS").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    for name in VARIABLES {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 

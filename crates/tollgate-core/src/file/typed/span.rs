@@ -39,7 +39,7 @@ pub(in crate::file) struct Span {
 }
 
 /// The seconds of `10m` or `1h30m`; nothing if it is neither, or overflows.
-fn parse_span(text: &str) -> Option<u64> {
+pub(in crate::file) fn parse_span(text: &str) -> Option<u64> {
     let mut rest = text;
     let mut total: u64 = 0;
     while !rest.is_empty() {

@@ -1,11 +1,12 @@
 //! The tiers for people: a heading and a table for each.
 
-use comfy_table::{Table, presets};
 use tollgate_core::calendar::CalendarUnit;
 use tollgate_core::limit::Excess;
 use tollgate_core::policy::{Bypass, Policy, Routes, Tier, TierLimit};
 use tollgate_core::rule::Rule;
 use tollgate_core::rule::bound::{grouped, per};
+
+use crate::table;
 
 const COLUMNS: [&str; 7] = ["limit", "algorithm", "amount", "per", "counts", "when spent", "admits at most"];
 
@@ -23,13 +24,11 @@ fn page(tier: &Tier, routes: &Routes) -> String {
     if tier.limits.is_empty() {
         return format!("{heading}\n  No limits: everything is admitted.\n");
     }
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED);
-    table.set_header(COLUMNS);
+    let mut table = table::with_columns(COLUMNS);
     for entry in &tier.limits {
         table.add_row(row(entry, routes));
     }
-    format!("{heading}\n{}\n", table.trim_fmt())
+    format!("{heading}\n{}", table::text(&table))
 }
 
 fn row(entry: &TierLimit, routes: &Routes) -> [String; COLUMNS.len()] {
@@ -44,12 +43,12 @@ fn row(entry: &TierLimit, routes: &Routes) -> [String; COLUMNS.len()] {
     };
     [
         limit.name.to_string(),
-        super::algorithm(&limit.rule).to_owned(),
+        limit.rule.algorithm().to_owned(),
         amount(&limit.rule),
-        super::per(limit.per).to_owned(),
+        limit.per.as_str().to_owned(),
         counts,
         when_spent,
-        super::bound(limit),
+        limit.bound(),
     ]
 }
 

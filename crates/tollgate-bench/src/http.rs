@@ -1,0 +1,47 @@
+//! The suite `http`: decisions asked for over HTTP, ours beside others' and beside a server that decides nothing.
+
+mod contestants;
+
+use anyhow::Result;
+
+use crate::load::caller::runtime;
+use crate::load::contest;
+use crate::load::cores::Cores;
+use crate::load::field::Field;
+use crate::load::options::LoadOptions;
+use crate::load::report::{self, Comparison};
+use crate::load::wrk;
+use crate::report::Format;
+
+const CHECK: &str = "tollgate check";
+const CHECK_TEN: &str = "tollgate check, ten limits";
+const BATCH: &str = "tollgate batch of 100";
+const EMPTY: &str = "empty hyper";
+const LIMITADOR: &str = "limitador in axum";
+const LIMITADOR_TEN: &str = "limitador in axum, ten limits";
+const THROTTLECRAB: &str = "throttlecrab-server";
+
+const COMPARISONS: [Comparison; 6] = [
+    Comparison { ours: CHECK, peer: THROTTLECRAB, target: Some(1.0) },
+    Comparison { ours: CHECK, peer: LIMITADOR, target: Some(2.0) },
+    Comparison { ours: CHECK, peer: EMPTY, target: Some(0.8) },
+    Comparison { ours: CHECK_TEN, peer: LIMITADOR_TEN, target: None },
+    Comparison { ours: CHECK_TEN, peer: CHECK, target: None },
+    Comparison { ours: BATCH, peer: CHECK, target: Some(10.0) },
+];
+
+/// Measures and prints.
+pub(crate) fn run(options: &LoadOptions, format: Format) -> Result<()> {
+    wrk::ensure_installed()?;
+    let folder = tempfile::tempdir()?;
+    let runtime = runtime()?;
+    let mut field = Field::new(Cores::choose(), folder.path());
+    let samples = runtime.block_on(contestants::start(&mut field, options))?;
+    let everyone_admits = || samples.iter().try_for_each(|sample| runtime.block_on(sample.check()));
+    everyone_admits()?;
+    let ran = contest::run(&field.contestants, field.cores, options);
+    let ran = ran.map_err(|error| error.context(field.logs()))?;
+    // Refusals over HTTP may be a 200 as well. Meters only grow: who is admitted at the end was admitted all along.
+    everyone_admits()?;
+    report::print("http", &ran, &COMPARISONS, format)
+}

@@ -1,0 +1,60 @@
+//! Many accounts at once: written to the data directory by this process, while no server has it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use tokio::task::JoinSet;
+use tollgate_core::policy::TierName;
+use tollgate_core::time::Timestamp;
+use tollgate_store::database::Database;
+use tollgate_store::directory::{AccountId, Directory, DisplayName, NewAccount, NewKey, Scopes, Writer};
+use tollgate_store::hash::HomeHasher;
+use tollgate_store::key_text::{KeyEnv, KeyHasher};
+
+use crate::load::tollgate::TWO_LIMITS;
+
+/// Writes in line at a time: they share transactions.
+const WRITERS: usize = 2_000;
+/// An instant in the past of every server.
+const MADE_AT: Timestamp = Timestamp::from_nanos(1_790_000_000_000_000_000);
+
+/// Makes accounts with a key each. The keys are hashed with a secret of nobody: they are there, but admit nobody.
+pub(super) async fn fill(data_dir: &Path, count: u32) -> Result<()> {
+    let database = Database::open(&data_dir.join("tollgate.db"))?;
+    let directory = Arc::new(Directory::open(database, HomeHasher::new([7; 16]), KeyHasher::new(&[7; 32]))?);
+    let mut making = JoinSet::new();
+    for number in 0..count {
+        if making.len() >= WRITERS
+            && let Some(made) = making.join_next().await
+        {
+            made??;
+        }
+        making.spawn(make(Arc::clone(&directory), number));
+    }
+    while let Some(made) = making.join_next().await {
+        made??;
+    }
+    Ok(())
+}
+
+async fn make(directory: Arc<Directory>, number: u32) -> Result<()> {
+    let id = format!("filled-{number:06}");
+    let by = Writer { who: "bench".to_owned(), now: MADE_AT };
+    let account = NewAccount {
+        id: Some(AccountId::new(&id).context("an id")?),
+        name: DisplayName::new("Filled")?,
+        tier: TierName::new(TWO_LIMITS).context("a tier")?,
+        billing_day: None,
+        timezone: None,
+    };
+    directory.create_account(account, &by).await?;
+    let key = NewKey {
+        name: DisplayName::new("Filled")?,
+        env: KeyEnv::Live,
+        scopes: Scopes::default(),
+        expires_at: None,
+    };
+    directory.create_key(&id, key, &by).await?;
+    Ok(())
+}

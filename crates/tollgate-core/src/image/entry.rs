@@ -1,0 +1,127 @@
+//! The image of an entry of the book: a limit's name and rule.
+
+use jiff::tz::TimeZone;
+
+use super::{BadImage, Reader, put_number};
+use crate::calendar::{BillingDay, Calendar, CalendarUnit};
+use crate::limit::LimitName;
+use crate::rule::{Amount, Rule, TokenBucket, Windowed};
+use crate::time::{Nanos, Window};
+
+const VERSION: u8 = 1;
+
+const TOKEN_BUCKET: u8 = 1;
+const FIXED_WINDOW: u8 = 2;
+const CALENDAR: u8 = 3;
+const SLIDING_WINDOW: u8 = 4;
+const SLIDING_BUCKETS: u8 = 5;
+const SLIDING_LOG: u8 = 6;
+const CONCURRENCY: u8 = 7;
+
+/// Appends the image of a limit, as far as meters depend on it. Equal limits have equal images.
+pub fn encode_entry(name: &LimitName, rule: &Rule, into: &mut Vec<u8>) {
+    into.extend([VERSION, kind_of(rule)]);
+    put_text(name.as_str(), into);
+    match rule {
+        Rule::TokenBucket(bucket) => {
+            put_number(bucket.amount(), into);
+            put_number(bucket.window().as_secs().into(), into);
+            put_number(bucket.burst(), into);
+        }
+        Rule::FixedWindow(rule)
+        | Rule::SlidingWindow(rule)
+        | Rule::SlidingBuckets(rule)
+        | Rule::SlidingLog(rule) => {
+            put_number(rule.limit.get(), into);
+            put_number(rule.window.as_secs().into(), into);
+        }
+        Rule::Calendar { limit, calendar } => {
+            put_number(limit.get(), into);
+            let unit = match calendar.unit() {
+                CalendarUnit::Day => 1,
+                CalendarUnit::Month => 2,
+                CalendarUnit::BillingMonth => 3,
+            };
+            into.extend([unit, calendar.billing_day().get()]);
+            put_text(calendar.zone_name(), into);
+        }
+        Rule::Concurrency { limit, lease } => {
+            put_number(limit.get(), into);
+            put_number(lease.0, into);
+        }
+    }
+}
+
+/// The limit whose image this is.
+pub fn decode_entry(image: &[u8]) -> Result<(LimitName, Rule), BadImage> {
+    let mut reader = Reader::new(image);
+    reader.version(VERSION)?;
+    let kind = reader.byte()?;
+    let name = LimitName::new(reader.text()?).ok_or(BadImage::Range("a name"))?;
+    let rule = match kind {
+        TOKEN_BUCKET => {
+            let (amount, window, burst) = (reader.number()?, window(&mut reader)?, reader.number()?);
+            let bucket = TokenBucket::new(amount, window, burst);
+            Rule::TokenBucket(bucket.map_err(|_| BadImage::Range("a bucket"))?)
+        }
+        FIXED_WINDOW => Rule::FixedWindow(windowed(&mut reader)?),
+        SLIDING_WINDOW => Rule::SlidingWindow(windowed(&mut reader)?),
+        SLIDING_BUCKETS => Rule::SlidingBuckets(windowed(&mut reader)?),
+        SLIDING_LOG => Rule::SlidingLog(windowed(&mut reader)?),
+        CALENDAR => Rule::Calendar { limit: amount(&mut reader)?, calendar: calendar(&mut reader)? },
+        CONCURRENCY => Rule::Concurrency { limit: amount(&mut reader)?, lease: Nanos(reader.number()?) },
+        other => return Err(BadImage::Kind(other)),
+    };
+    reader.end()?;
+    Ok((name, rule))
+}
+
+fn kind_of(rule: &Rule) -> u8 {
+    match rule {
+        Rule::TokenBucket(_) => TOKEN_BUCKET,
+        Rule::FixedWindow(_) => FIXED_WINDOW,
+        Rule::Calendar { .. } => CALENDAR,
+        Rule::SlidingWindow(_) => SLIDING_WINDOW,
+        Rule::SlidingBuckets(_) => SLIDING_BUCKETS,
+        Rule::SlidingLog(_) => SLIDING_LOG,
+        Rule::Concurrency { .. } => CONCURRENCY,
+    }
+}
+
+/// Names of limits and of time zones are far below 255 bytes. One that is not would be cut, and then refused
+/// or unknown when it is read.
+fn put_text(text: &str, into: &mut Vec<u8>) {
+    let text = &text.as_bytes()[..text.len().min(u8::MAX.into())];
+    into.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
+    into.extend(text);
+}
+
+fn amount(reader: &mut Reader<'_>) -> Result<Amount, BadImage> {
+    Amount::new(reader.number()?).ok_or(BadImage::Range("an amount"))
+}
+
+fn window(reader: &mut Reader<'_>) -> Result<Window, BadImage> {
+    Window::from_secs(reader.number()?).ok_or(BadImage::Range("a window"))
+}
+
+fn windowed(reader: &mut Reader<'_>) -> Result<Windowed, BadImage> {
+    Ok(Windowed { limit: amount(reader)?, window: window(reader)? })
+}
+
+fn calendar(reader: &mut Reader<'_>) -> Result<Calendar, BadImage> {
+    let unit = match reader.byte()? {
+        1 => CalendarUnit::Day,
+        2 => CalendarUnit::Month,
+        3 => CalendarUnit::BillingMonth,
+        _ => return Err(BadImage::Range("a calendar unit")),
+    };
+    let day = BillingDay::new(reader.byte()?).ok_or(BadImage::Range("a billing day"))?;
+    let name = reader.text()?;
+    let zone = TimeZone::get(name).map_err(|_| BadImage::Zone(name.into()))?;
+    let calendar = Calendar::utc(unit).for_account(zone, day);
+    // Only what would be written again as it was read: names of zones in other spellings are not.
+    if calendar.billing_day() != day || calendar.zone_name() != name {
+        return Err(BadImage::Range("a calendar"));
+    }
+    Ok(calendar)
+}

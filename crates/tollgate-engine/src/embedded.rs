@@ -1,0 +1,97 @@
+//! An engine that needs nothing but a directory.
+
+use std::fmt;
+use std::path::Path;
+
+use tollgate_core::policy::{Network, Policy};
+use tollgate_core::time::Timestamp;
+use tollgate_ledger::{OpenError, Spool, SpoolSettings};
+use tollgate_store::database::{Database, DatabaseError};
+use tollgate_store::directory::Directory;
+use tollgate_store::hash::HomeHasher;
+use tollgate_store::key_text::{KeyHasher, NoRandomness};
+
+use crate::clock::Clock;
+use crate::engine::{Engine, EngineParts};
+use crate::recover::{Progress, RecoverError, Recovered};
+
+/// What the secret is used for, each use with a key of its own. Changing one of these orphans what it hashed.
+const KEYS: &str = "tollgate 2026-11-15 hashes of API keys";
+const HOMES: &str = "tollgate 2026-11-15 homes of accounts and clients";
+
+/// How an engine in a directory is opened.
+#[derive(Clone, Debug)]
+pub struct Embedded {
+    /// The policy it starts with.
+    pub policy: Policy,
+    /// Whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<Network>,
+    /// The clock, given the latest instant on record.
+    pub clock: fn(Timestamp) -> Clock,
+    /// How the spool is kept.
+    pub spool: SpoolSettings,
+}
+
+/// Why an engine in a directory was not opened.
+#[derive(Debug)]
+pub enum EmbeddedError {
+    /// The database.
+    Database(DatabaseError),
+    /// The spool.
+    Spool(OpenError),
+    /// What they hold.
+    Recover(RecoverError),
+    /// The system gives no random bytes.
+    Random(NoRandomness),
+}
+
+impl fmt::Display for EmbeddedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Database(error) => error.fmt(f),
+            Self::Spool(error) => error.fmt(f),
+            Self::Recover(error) => error.fmt(f),
+            Self::Random(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for EmbeddedError {}
+
+impl Embedded {
+    /// With this policy, the system's clock, and nobody's headers believed.
+    pub fn new(policy: Policy) -> Self {
+        Self { policy, trusted_proxies: Vec::new(), clock: Clock::system, spool: SpoolSettings::default() }
+    }
+
+    /// Opens the engine whose accounts, keys and usage are in `dir`, which must be there. Everything that is hashed is
+    /// hashed with `secret`: with another one, no key is recognised.
+    pub fn open(
+        self,
+        dir: &Path,
+        secret: &[u8],
+        progress: impl FnMut(Progress),
+    ) -> Result<(Engine, Recovered), EmbeddedError> {
+        let mut home_secret = [0; 16];
+        home_secret.copy_from_slice(&blake3::derive_key(HOMES, secret)[..16]);
+        let homes = HomeHasher::new(home_secret);
+        let keys = KeyHasher::new(&blake3::derive_key(KEYS, secret));
+        let database = Database::open(&dir.join("tollgate.db")).map_err(EmbeddedError::Database)?;
+        let directory =
+            Directory::open(database.clone(), homes.clone(), keys).map_err(EmbeddedError::Database)?;
+        let spool = Spool::open(&dir.join("spool"), self.spool).map_err(EmbeddedError::Spool)?;
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(|_| EmbeddedError::Random(NoRandomness))?;
+        let parts = EngineParts {
+            policy: self.policy,
+            directory,
+            database,
+            spool,
+            homes,
+            trusted_proxies: self.trusted_proxies,
+            clock: self.clock,
+            random: u64::from_le_bytes(random),
+        };
+        Engine::open(parts, progress).map_err(EmbeddedError::Recover)
+    }
+}

@@ -1,0 +1,181 @@
+//! The engine: everything that a decision needs, in one place that all front ends share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use tollgate_core::policy::{Network, Policy};
+use tollgate_core::time::Timestamp;
+use tollgate_ledger::Spool;
+use tollgate_store::database::Database;
+use tollgate_store::directory::Directory;
+use tollgate_store::hash::HomeHasher;
+use tollgate_store::meters::{MeterTable, Swept};
+
+use crate::clock::Clock;
+use crate::ids::DecisionIds;
+use crate::in_flight::InFlight;
+use crate::names::Names;
+use crate::permit::Permits;
+use crate::repeats::Repeats;
+use crate::save::Saved;
+use crate::snapshot::{PolicySnapshot, ReloadError};
+
+/// What an engine is made of.
+pub struct EngineParts {
+    /// The policy it starts with.
+    pub policy: Policy,
+    /// Accounts and keys.
+    pub directory: Directory,
+    /// Where snapshots of meters are kept.
+    pub database: Database,
+    /// Where admitted requests are recorded.
+    pub spool: Spool,
+    /// Names to homes.
+    pub homes: HomeHasher,
+    /// Whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<Network>,
+    /// The clock, given the latest instant on record.
+    pub clock: fn(Timestamp) -> Clock,
+    /// Something that no other process has.
+    pub random: u64,
+}
+
+impl std::fmt::Debug for EngineParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EngineParts").finish_non_exhaustive()
+    }
+}
+
+/// Decides.
+pub struct Engine {
+    pub(crate) snapshot: ArcSwap<PolicySnapshot>,
+    pub(crate) directory: Directory,
+    pub(crate) meters: MeterTable,
+    pub(crate) spool: Spool,
+    pub(crate) homes: HomeHasher,
+    pub(crate) names: Names,
+    pub(crate) permits: Permits,
+    pub(crate) in_flight: InFlight,
+    pub(crate) repeats: Repeats,
+    pub(crate) ids: DecisionIds,
+    pub(crate) counters: Counters,
+    pub(crate) database: Database,
+    pub(crate) saved: Mutex<Saved>,
+    trusted_proxies: Vec<Network>,
+    clock: Clock,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("policy", &self.snapshot.load().version()).finish_non_exhaustive()
+    }
+}
+
+/// What happened that should not, counted.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Requests that were admitted, and could not be recorded.
+    pub unrecorded: AtomicU64,
+    /// Plans that were resolved for a tier that is not defined.
+    pub unknown_tier: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn count(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Engine {
+    /// The engine with the meters, names and repeats that recovery has found.
+    pub(crate) fn assemble(parts: EngineParts, found: Found, clock: Clock) -> Self {
+        Self {
+            snapshot: ArcSwap::from_pointee(found.snapshot),
+            directory: parts.directory,
+            meters: found.meters,
+            spool: parts.spool,
+            homes: parts.homes,
+            names: found.names,
+            permits: Permits::default(),
+            in_flight: InFlight::default(),
+            repeats: found.repeats,
+            ids: DecisionIds::new(parts.random),
+            counters: Counters::default(),
+            database: parts.database,
+            saved: Mutex::new(found.saved),
+            trusted_proxies: parts.trusted_proxies,
+            clock,
+        }
+    }
+
+    /// The instant, for whoever stands at the edge of the process.
+    #[inline]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The policy in force.
+    pub fn policy(&self) -> Arc<PolicySnapshot> {
+        self.snapshot.load_full()
+    }
+
+    /// Accounts and keys.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// Where admitted requests are recorded.
+    pub fn spool(&self) -> &Spool {
+        &self.spool
+    }
+
+    /// What happened that should not.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Whose `X-Forwarded-For` is believed.
+    pub fn trusted_proxies(&self) -> &[Network] {
+        &self.trusted_proxies
+    }
+
+    /// Puts another policy into force, as a whole: requests are decided under the old one or under the new one.
+    /// Blocking: names that are new are stored first.
+    pub fn reload(&self, policy: Policy) -> Result<Arc<PolicySnapshot>, ReloadError> {
+        // One at a time, so that versions count up in the order in which policies come into force.
+        let _one = self.saved.lock();
+        let version = self.snapshot.load().version() + 1;
+        let snapshot = Arc::new(PolicySnapshot::new(version, policy, &self.names)?);
+        for account in self.directory.custom_accounts() {
+            snapshot.check_custom(account.id.as_str(), &account.standing.load())?;
+        }
+        self.snapshot.store(Arc::clone(&snapshot));
+        Ok(snapshot)
+    }
+
+    /// Forgets meters that say nothing any more.
+    pub fn sweep(&self, now: Timestamp) -> Swept {
+        self.meters.sweep(now)
+    }
+
+    /// How many homes have meters.
+    pub fn homes(&self) -> usize {
+        self.meters.homes()
+    }
+}
+
+/// What recovery finds before there is an engine.
+pub(crate) struct Found {
+    pub(crate) snapshot: PolicySnapshot,
+    pub(crate) meters: MeterTable,
+    pub(crate) names: Names,
+    pub(crate) repeats: Repeats,
+    pub(crate) saved: Saved,
+}

@@ -1,0 +1,182 @@
+//! The end of a request: its slot is freed, and its true cost settled.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tollgate_core::limit::Axis;
+use tollgate_core::plan::Mode;
+use tollgate_core::policy::{RefundOn, RouteIndex};
+use tollgate_core::rule::Amount;
+use tollgate_core::settle::{Outcome, Readings};
+use tollgate_core::tariff::{Charges, Plan, Request};
+use tollgate_core::time::Timestamp;
+use tollgate_ledger::{Kind, Position, Record};
+
+use crate::decision::Decision;
+use crate::engine::{Counters, Engine};
+use crate::permit::{Permit, PermitId, Settles};
+use crate::record::record;
+
+/// What a request cost in the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Finished {
+    /// What was charged at first.
+    pub reserved: u64,
+    /// What it is now.
+    pub settled: u64,
+}
+
+/// Why a permit was not finished.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FinishError {
+    /// There is no such permit: it was finished, has ended by itself, or never was.
+    Unknown,
+    /// What changed cannot be recorded now. The permit is still open.
+    Unavailable,
+}
+
+impl fmt::Display for FinishError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unknown => "there is no such open permit: it was finished, or has ended by itself",
+            Self::Unavailable => "the change cannot be recorded at the moment; try again shortly",
+        })
+    }
+}
+
+impl std::error::Error for FinishError {}
+
+/// How long an answer waits for its record to reach the disk, where the policy wants that, before it is a 503.
+const DURABLE_WAIT_MAX: Duration = Duration::from_secs(5);
+
+impl Engine {
+    /// Waits until the record of a decision is on disk, where the policy wants that before the answer. If it does not
+    /// get there, the charge is given back and the decision becomes a denial.
+    pub async fn settled(&self, decision: Decision) -> Decision {
+        match decision.pending {
+            None => decision,
+            Some(position) => self.settled_on_disk(decision, position).await,
+        }
+    }
+
+    #[cold]
+    async fn settled_on_disk(&self, mut decision: Decision, position: Position) -> Decision {
+        let waited = tokio::time::timeout(DURABLE_WAIT_MAX, self.spool.wait_durable(position)).await;
+        if matches!(waited, Ok(Ok(()))) {
+            return decision;
+        }
+        if let Some(charged) = decision.charged.take() {
+            // What cannot be given back on disk either is on record, and is the next reconciliation's to find.
+            let _ = self.finish(&charged, None, Some(0), self.now());
+        }
+        decision.permit = None;
+        decision.deny_unavailable();
+        decision
+    }
+
+    /// Keeps the permit of a decision for whoever finishes it by its id.
+    pub fn keep(&self, permit: Box<Permit>, now: Timestamp) -> PermitId {
+        let id = permit.id();
+        if let Some(repeat) = self.permits.insert(permit, now) {
+            // The permit that is open settles the cost of both. Only the place in flight is one too many.
+            let _ = self.finish(&repeat, None, None, now);
+        }
+        id
+    }
+
+    /// Finishes the request behind a permit that was kept.
+    pub fn finish_kept(
+        &self,
+        id: PermitId,
+        status: Option<u16>,
+        cost: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Finished, FinishError> {
+        let permit = self.permits.take(id, now).ok_or(FinishError::Unknown)?;
+        self.finish(&permit, status, cost, now).inspect_err(|_| drop(self.permits.insert(permit, now)))
+    }
+
+    /// Finishes a request: frees its slot, gives the charge back where its plan says so, settles the true cost.
+    pub fn finish(
+        &self,
+        permit: &Permit,
+        status: Option<u16>,
+        cost: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Finished, FinishError> {
+        let reserved = permit.cost.map_or(0, Amount::get);
+        let failed = status.is_some_and(|status| (500..600).contains(&status));
+        let given_back = failed && permit.plan.refund_on == RefundOn::ServerError;
+        let settled = match permit.settles {
+            Settles::Nothing => reserved,
+            Settles::TrueCost if given_back => 0,
+            Settles::TrueCost => cost.unwrap_or(reserved),
+        };
+        // First, and whatever becomes of the rest: nobody waits for a slot because a refund could not be recorded.
+        if permit.plan.tariff.has(Axis::Concurrency) {
+            let mode = Mode::Refund { charged_at: permit.charged_at };
+            let request = permit.request(mode, Charges::Slots, Amount::ONE, now);
+            self.meters.settle(&permit.plan.tariff.plan(&request), &mut Readings::new());
+        }
+        self.settle_difference(permit, reserved, settled, now)?;
+        // Nothing is left of the charge, so its repeat is charged like a first request.
+        if let Some(idempotency) = permit.idempotency.filter(|_| settled == 0) {
+            self.repeats.hold(permit.home, idempotency.key).forget(permit.home, idempotency, permit.decision);
+        }
+        Ok(Finished { reserved, settled })
+    }
+
+    /// Charges what a request cost more than was reserved, or gives back what it cost less.
+    fn settle_difference(
+        &self,
+        permit: &Permit,
+        reserved: u64,
+        settled: u64,
+        now: Timestamp,
+    ) -> Result<(), FinishError> {
+        let Some(difference) = Amount::new(reserved.abs_diff(settled)) else { return Ok(()) };
+        let (mode, kind) = if settled > reserved {
+            (Mode::Force, Kind::Correction)
+        } else {
+            (Mode::Refund { charged_at: permit.charged_at }, Kind::Refund)
+        };
+        let Ok(room) = self.spool.reserve() else {
+            Counters::count(&self.counters.unrecorded);
+            return Err(FinishError::Unavailable);
+        };
+        // Under the limits that are in force now: under those of then, what was used since would be cut down to them.
+        let (sold, route) = self.plan_now(permit);
+        let request = Request { route, ..permit.request(mode, Charges::Amounts, difference, now) };
+        let plan = sold.tariff.plan(&request);
+        // Only what gives back all of a charge concerns the name it was charged under.
+        let idempotency = permit.idempotency.filter(|_| settled == 0);
+        self.meters.settle_then(&plan, &mut Readings::new(), |outcome| {
+            let overage = match (kind, outcome) {
+                (Kind::Refund, _) => permit.overage.min(difference.get()),
+                (_, Outcome::Admitted { overage }) => overage,
+                _ => 0,
+            };
+            let record = record(permit, kind, Some(difference), overage, now);
+            room.append(&Record { idempotency, ..record });
+        });
+        Ok(())
+    }
+
+    /// The plan that the caller of a permit has now, and the place of its route in it.
+    fn plan_now(&self, permit: &Permit) -> (Arc<Plan>, Option<RouteIndex>) {
+        let policy = self.snapshot.load();
+        let plan = if permit.account == 0 {
+            policy.anonymous_plan(&self.meters, &self.names)
+        } else {
+            let account = self.directory.account_by_serial(permit.account);
+            account.and_then(|account| {
+                policy.plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)
+            })
+        };
+        match plan {
+            Some(plan) => (plan, policy.route_of_number(permit.route_number)),
+            None => (Arc::clone(&permit.plan), permit.route),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Names of routes and tiers, as the numbers that ledger records hold.
+
+use std::collections::BTreeMap;
+
+use parking_lot::RwLock;
+use tollgate_store::database::{Database, DatabaseError};
+
+/// Every name that has a number. Numbers are stored and never change.
+#[derive(Debug)]
+pub(crate) struct Names {
+    database: Database,
+    known: RwLock<BTreeMap<String, u32>>,
+}
+
+impl Names {
+    pub(crate) fn open(database: Database) -> Result<Self, DatabaseError> {
+        let known = database.names()?.into_iter().map(|(number, name)| (name, number)).collect();
+        Ok(Self { database, known: RwLock::new(known) })
+    }
+
+    /// The number of `name`, which is stored if it is new.
+    pub(crate) fn number(&self, name: &str) -> Result<u32, DatabaseError> {
+        if let Some(number) = self.known.read().get(name) {
+            return Ok(*number);
+        }
+        let number = self.database.intern(name).wait()?;
+        self.known.write().insert(name.to_owned(), number);
+        Ok(number)
+    }
+}

@@ -1,0 +1,73 @@
+//! What a front end knows of a request before anything is decided.
+
+use std::net::IpAddr;
+
+use http::HeaderMap;
+use tollgate_core::rule::Amount;
+
+/// One request, as every front end describes it.
+#[derive(Clone, Copy, Debug)]
+pub struct CallerRequest<'r> {
+    /// Who says to be calling.
+    pub credential: Credential<'r>,
+    /// The method, in capitals.
+    pub method: &'r str,
+    /// The path, without the query.
+    pub path: &'r str,
+    /// What it costs; nothing: what its route costs.
+    pub cost: Option<Amount>,
+    /// The caller's own name for the request: a second one of the same name is not charged again.
+    pub idempotency_key: Option<&'r str>,
+    /// Whether it is charged.
+    pub purpose: Purpose,
+    /// Whether it will be finished later.
+    pub hold: Hold,
+}
+
+/// What a caller presents.
+#[derive(Clone, Copy)]
+pub enum Credential<'r> {
+    /// A key, as it was sent.
+    Key(&'r str),
+    /// A service token, as it was sent.
+    ServiceToken(&'r str),
+    /// Nothing; what else is known of it.
+    Nothing {
+        /// Where it calls from, as far as that can be believed.
+        address: Option<IpAddr>,
+        /// What tells callers behind one address apart.
+        headers: &'r HeaderMap,
+    },
+    /// Two keys that differ.
+    Ambiguous,
+}
+
+/// Without the secret, and without the address: neither may get into a log.
+impl std::fmt::Debug for Credential<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Key(_) => "Key",
+            Self::ServiceToken(_) => "ServiceToken",
+            Self::Nothing { .. } => "Nothing",
+            Self::Ambiguous => "Ambiguous",
+        })
+    }
+}
+
+/// Whether a request is charged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// It is, if it fits.
+    Charge,
+    /// It is only asked what would be answered.
+    Peek,
+}
+
+/// Whether a request will be finished later.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hold {
+    /// Only if a limit needs it.
+    IfNeeded,
+    /// It will: its true cost may be another.
+    Yes,
+}

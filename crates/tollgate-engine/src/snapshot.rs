@@ -1,0 +1,179 @@
+//! A policy as requests see it: one value, swapped as a whole, with the plans that were made from it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tollgate_core::file;
+use tollgate_core::file::Problem;
+use tollgate_core::policy::{Policy, RouteIndex, Tier, TierName};
+use tollgate_core::tariff::{AccountCalendar, Plan};
+use tollgate_store::database::DatabaseError;
+use tollgate_store::directory::{PlanMemo, Standing};
+use tollgate_store::meters::MeterTable;
+
+use crate::engine::Counters;
+use crate::names::Names;
+
+/// A policy, its version, and what was resolved once for all of its requests.
+pub struct PolicySnapshot {
+    version: u64,
+    policy: Policy,
+    /// The numbers of the routes' names in ledger records.
+    routes: Vec<u32>,
+    /// Plans that several accounts share. Negotiated ones are kept by their accounts alone.
+    plans: Mutex<BTreeMap<PlanName, Arc<Plan>>>,
+}
+
+/// What accounts have in common that share a plan.
+type PlanName = (TierName, Option<String>, u8);
+
+/// Why a policy does not replace the one in force.
+#[derive(Debug)]
+pub enum ReloadError {
+    /// What was negotiated with an account does not go with the new policy.
+    Custom {
+        /// Whose.
+        account: String,
+        /// What is wrong with it, under the new policy.
+        problems: Vec<Problem>,
+    },
+    /// Its names could not be stored.
+    Database(DatabaseError),
+}
+
+impl fmt::Display for ReloadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Custom { account, problems } => {
+                write!(f, "the negotiated limits of account {account} do not go with this policy")?;
+                problems.first().map_or(Ok(()), |problem| write!(f, ": {}", problem.message))
+            }
+            Self::Database(error) => write!(f, "the names of tiers and routes could not be stored: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ReloadError {}
+
+/// How a standing became a plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Resolved {
+    /// By its own tier.
+    AsNamed,
+    /// Its tier is not defined: the smallest applies.
+    Smallest,
+}
+
+impl fmt::Debug for PolicySnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PolicySnapshot").field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+impl PolicySnapshot {
+    /// The policy under this version. Names that are new are stored.
+    pub(crate) fn new(version: u64, policy: Policy, names: &Names) -> Result<Self, ReloadError> {
+        let number = |name: &str| names.number(name).map_err(ReloadError::Database);
+        let routes = policy.routes.iter().map(|(_, route)| number(&route.name)).collect::<Result<_, _>>()?;
+        for tier in &policy.tiers {
+            number(tier.name.as_str())?;
+        }
+        Ok(Self { version, policy, routes, plans: Mutex::default() })
+    }
+
+    /// Counts up with every policy that came into force.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// What the file says.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The number of a route's name in ledger records.
+    pub(crate) fn route_number(&self, route: Option<RouteIndex>) -> u32 {
+        route.and_then(|route| self.routes.get(usize::from(route.0))).copied().unwrap_or(0)
+    }
+
+    /// The route whose name has this number.
+    pub(crate) fn route_of_number(&self, number: u32) -> Option<RouteIndex> {
+        let place = self.routes.iter().position(|route| *route == number)?;
+        u16::try_from(place).ok().map(RouteIndex)
+    }
+
+    /// The plan of an account, from the memo of its standing if that was made under this policy. Nothing if the
+    /// policy has no tier that it could have.
+    #[inline]
+    pub(crate) fn plan_of(
+        &self,
+        standing: &Standing,
+        meters: &MeterTable,
+        names: &Names,
+        counters: &Counters,
+    ) -> Option<Arc<Plan>> {
+        if let Some(memo) = &*standing.memo.load()
+            && memo.policy == self.version
+        {
+            return Some(Arc::clone(&memo.plan));
+        }
+        let (plan, resolved) = self.resolve(standing, meters, names)?;
+        if resolved == Resolved::Smallest {
+            Counters::count(&counters.unknown_tier);
+        }
+        standing.memo.store(Some(Arc::new(PlanMemo { policy: self.version, plan: Arc::clone(&plan) })));
+        Some(plan)
+    }
+
+    /// The plan of an account, made anew or shared with others.
+    #[cold]
+    pub(crate) fn resolve(
+        &self,
+        standing: &Standing,
+        meters: &MeterTable,
+        names: &Names,
+    ) -> Option<(Arc<Plan>, Resolved)> {
+        let make = |tier: &Tier| {
+            // A name that cannot be stored now is stored with the next reload; until then records name no tier.
+            let number = names.number(tier.name.as_str()).unwrap_or(0);
+            Arc::new(Plan::new(tier, &standing.calendar, number, |limit| meters.enter(limit)))
+        };
+        if let Some(body) = &standing.custom
+            && let Ok(tier) = file::read_tier(body.as_bytes(), &standing.tier, &self.policy.routes)
+        {
+            return Some((make(&tier), Resolved::AsNamed));
+        }
+        let named = self.policy.tiers.get(standing.tier.as_str());
+        let resolved = if named.is_some() { Resolved::AsNamed } else { Resolved::Smallest };
+        let tier = named.or_else(|| self.policy.tiers.smallest())?;
+        let name = shared_name(tier, &standing.calendar);
+        let plan = Arc::clone(self.plans.lock().entry(name).or_insert_with(|| make(tier)));
+        Some((plan, resolved))
+    }
+
+    /// The plan of callers without a key, if they are served.
+    pub(crate) fn anonymous_plan(&self, meters: &MeterTable, names: &Names) -> Option<Arc<Plan>> {
+        let tier = self.policy.tiers.get(self.policy.identity.anonymous.as_ref()?.as_str())?;
+        let calendar = AccountCalendar::default();
+        let make = || {
+            let number = names.number(tier.name.as_str()).unwrap_or(0);
+            Arc::new(Plan::new(tier, &calendar, number, |limit| meters.enter(limit)))
+        };
+        Some(Arc::clone(self.plans.lock().entry(shared_name(tier, &calendar)).or_insert_with(make)))
+    }
+
+    /// Whether what was negotiated with an account goes with this policy.
+    pub(crate) fn check_custom(&self, account: &str, standing: &Standing) -> Result<(), ReloadError> {
+        let Some(body) = &standing.custom else { return Ok(()) };
+        match file::read_tier(body.as_bytes(), &standing.tier, &self.policy.routes) {
+            Ok(_) => Ok(()),
+            Err(problems) => Err(ReloadError::Custom { account: account.to_owned(), problems }),
+        }
+    }
+}
+
+fn shared_name(tier: &Tier, calendar: &AccountCalendar) -> PlanName {
+    (tier.name.clone(), calendar.zone.iana_name().map(str::to_owned), calendar.billing_day.get())
+}

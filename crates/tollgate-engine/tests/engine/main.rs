@@ -1,0 +1,10 @@
+//! The engine over real stores, with a clock that stands still: every answer, and what is left after a crash.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+
+mod answers;
+mod crash;
+mod finish;
+mod place;
+mod reload;
+mod repeats;

@@ -1,0 +1,123 @@
+//! Every record comes back as it was, and no bytes are taken for one that are not.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn any_record() -> impl Strategy<Value = Record> {
+    let whose = (any::<u128>(), any::<u128>(), any::<u64>(), any::<u64>(), any::<u32>());
+    let what = (any::<u32>(), any::<u32>(), any::<u64>(), any::<u64>(), any::<Option<(u64, u64)>>());
+    let kind = prop_oneof![Just(Kind::Charge), Just(Kind::Refund), Just(Kind::Correction)];
+    (kind, any::<[u64; 2]>(), 0u16..4, whose, what).prop_map(
+        |(kind, [at, charged_at], flags, whose, what)| {
+            let (decision, home, account, key, key_number) = whose;
+            let (route, tier, cost, overage, idempotency) = what;
+            Record {
+                kind,
+                at: Timestamp::from_nanos(at),
+                charged_at: Timestamp::from_nanos(charged_at),
+                decision,
+                home: HomeId(home),
+                account,
+                key,
+                key_number,
+                route,
+                tier,
+                cost,
+                overage,
+                idempotency: idempotency.map(|(key, request)| Idempotency { key, request }),
+                flags: Flags(flags),
+            }
+        },
+    )
+}
+
+fn sealed(record: &Record, position: u64) -> SlotBytes {
+    let mut bytes = encode(record);
+    seal(&mut bytes, position);
+    bytes
+}
+
+proptest! {
+    #[test]
+    fn a_record_comes_back_as_it_was(record in any_record(), position: u64) {
+        prop_assert_eq!(decode(&sealed(&record, position), position), Content::Whole(record));
+    }
+
+    #[test]
+    fn a_flipped_bit_is_torn(record in any_record(), position: u64, bit in 0..SLOT_BYTES * 8) {
+        let mut bytes = sealed(&record, position);
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        prop_assert_eq!(decode(&bytes, position), Content::Torn);
+    }
+
+    #[test]
+    fn a_record_of_another_slot_is_torn(record in any_record(), position: u64, distance in 1..u64::MAX) {
+        let elsewhere = position.wrapping_add(distance);
+        prop_assert_eq!(decode(&sealed(&record, position), elsewhere), Content::Torn);
+    }
+
+    #[test]
+    fn what_is_missing_words_is_torn(record in any_record(), position: u64, missing in 1usize..0xffff) {
+        let mut bytes = sealed(&record, position);
+        let before = bytes;
+        for word in (0..16).filter(|word| missing >> word & 1 == 1) {
+            bytes[word * 8..][..8].fill(0);
+        }
+        prop_assume!(bytes != before && bytes != [0; SLOT_BYTES]);
+        prop_assert_eq!(decode(&bytes, position), Content::Torn);
+    }
+
+    #[test]
+    fn random_bytes_are_torn(bytes in any::<[[u8; 32]; 4]>(), position: u64) {
+        let bytes: SlotBytes = bytes.concat().try_into().unwrap();
+        prop_assert_eq!(decode(&bytes, position), Content::Torn);
+    }
+}
+
+#[test]
+fn zeros_are_a_hole_wherever_they_are() {
+    for position in [0, 1, u64::from(u32::MAX), u64::MAX] {
+        assert_eq!(decode(&[0; SLOT_BYTES], position), Content::Hole);
+    }
+}
+
+#[test]
+fn a_whole_record_of_another_version_is_not_called_torn() {
+    let mut bytes = [0; SLOT_BYTES];
+    bytes[4] = VERSION + 1;
+    seal(&mut bytes, 7);
+    assert_eq!(decode(&bytes, 7), Content::Newer { version: VERSION + 1 });
+}
+
+/// What is on disks out there: this may only change together with the version.
+#[test]
+fn the_layout_is_as_written_down() {
+    let record = Record {
+        kind: Kind::Refund,
+        at: Timestamp::from_nanos(0x0102_0304_0506_0708),
+        charged_at: Timestamp::from_nanos(0x0112_1314_1516_1718),
+        decision: 0x20,
+        home: HomeId(0x30),
+        account: 0x40,
+        key: 0x50,
+        key_number: 0x60,
+        route: 0x70,
+        tier: 0x71,
+        cost: 0x80,
+        overage: 0x90,
+        idempotency: Some(Idempotency { key: 0xa0, request: 0xb0 }),
+        flags: Flags::DEGRADED,
+    };
+    let mut expected = [0; SLOT_BYTES];
+    expected[4..8].copy_from_slice(&[1, 2, 2, 0x80]);
+    expected[8..16].copy_from_slice(&[8, 7, 6, 5, 4, 3, 2, 1]);
+    expected[16..24].copy_from_slice(&[0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 1]);
+    let bytes = [(24, 0x20), (40, 0x30), (56, 0x40), (64, 0x50), (72, 0x60), (76, 0x70), (80, 0x71)];
+    for (at, byte) in bytes.into_iter().chain([(88, 0x80), (96, 0x90), (104, 0xa0), (112, 0xb0)]) {
+        expected[at] = byte;
+    }
+    assert_eq!(encode(&record), expected);
+    // By zlib: crc32(the bytes from the fifth on, both halves of the position mixed).
+    assert_eq!(sealed(&record, 1 << 40 | 5)[..4], [185, 186, 217, 239]);
+}

@@ -1,0 +1,102 @@
+//! The admin API: accounts, keys, the policy, the audit trail, and how the process is doing.
+//!
+//! This file is its table of contents; every endpoint is a file of its own, named by what it does. Types that are
+//! serialised live here and nowhere deeper: the directory knows nothing of JSON.
+
+mod accounts;
+mod audit;
+mod auth;
+mod health;
+mod home;
+mod input;
+mod instant;
+mod keys;
+mod list;
+mod metrics;
+mod openapi;
+mod policy;
+mod problem;
+mod ready;
+mod reload;
+mod service;
+pub mod tiers;
+mod token;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use parking_lot::Mutex;
+use tollgate_core::time::Timestamp;
+use tollgate_engine::Engine;
+use utoipa::OpenApi as _;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub use openapi::document as openapi;
+pub use reload::{LastLoads, LoadedPolicy, RejectedPolicy, ReloadState};
+pub use service::AdminService;
+pub use token::{AdminToken, BadToken};
+
+use auth::Failures;
+use problem::{Error, Problem};
+
+/// What the admin API works on.
+#[derive(Clone, Debug)]
+pub struct AdminState {
+    /// Decides, and knows accounts and keys.
+    pub engine: Arc<Engine>,
+    /// Opens the API.
+    pub token: AdminToken,
+    /// The policy file.
+    pub reload: Arc<ReloadState>,
+}
+
+/// What endpoints see.
+struct Admin {
+    engine: Arc<Engine>,
+    token: AdminToken,
+    reload: Arc<ReloadState>,
+    failures: Mutex<Failures>,
+    started: Timestamp,
+}
+
+type Shared = Arc<Admin>;
+
+/// The API, ready to be served.
+pub fn router(state: AdminState) -> Router {
+    let AdminState { engine, token, reload } = state;
+    let started = engine.now();
+    let admin = Arc::new(Admin { engine, token, reload, failures: Mutex::default(), started });
+    let (router, _) = contents().split_for_parts();
+    router
+        .fallback(|| async { Problem::new(Error::NotFound, "There is nothing at this path.") })
+        .method_not_allowed_fallback(|| async {
+            Problem::new(Error::MethodNotAllowed, "The header Allow lists the methods of this path.")
+        })
+        // Around everything: what is not there is nobody's business either.
+        .layer(from_fn_with_state(Arc::clone(&admin), auth::check))
+        .with_state(admin)
+}
+
+/// Every call.
+fn contents() -> OpenApiRouter<Shared> {
+    OpenApiRouter::with_openapi(openapi::Description::openapi())
+        .routes(routes!(accounts::list::list, accounts::create::create))
+        .routes(routes!(accounts::show::show, accounts::delete::delete))
+        .routes(routes!(accounts::tier::tier))
+        .routes(routes!(accounts::custom::custom))
+        .routes(routes!(accounts::limits::limits))
+        .routes(routes!(keys::list::list, keys::create::create))
+        .routes(routes!(keys::show::show, keys::revoke::revoke))
+        .routes(routes!(keys::rotate::rotate))
+        .routes(routes!(tiers::list::list))
+        .routes(routes!(policy::show::show))
+        .routes(routes!(policy::validate::validate))
+        .routes(routes!(audit::list))
+        .routes(routes!(openapi::show))
+        .routes(routes!(metrics::metrics))
+        .routes(routes!(health::health))
+        .routes(routes!(ready::ready))
+        .routes(routes!(home::home))
+}

@@ -1,0 +1,65 @@
+//! `GET /admin/v1/audit`: who changed what, the newest first.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use serde_json::Value;
+use tollgate_store::directory::AuditRecord;
+use utoipa::ToSchema;
+
+use super::input::{ListParams, ListQuery};
+use super::list::List;
+use super::problem::Problem;
+use super::{Shared, instant};
+
+/// One write.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct AuditEntry {
+    /// Its number; later ones are larger.
+    #[schema(minimum = 1, example = 42)]
+    seq: u64,
+    /// When.
+    #[schema(format = DateTime, example = "2026-11-01T12:00:00.000Z")]
+    at: String,
+    /// By whom.
+    #[schema(example = "admin (alice)")]
+    who: String,
+    /// What was done.
+    #[schema(example = "account.create")]
+    action: String,
+    /// To which account or key.
+    #[schema(example = "acme")]
+    target: String,
+    /// What it was before; null if it was not there.
+    #[schema(required, value_type = Option<Object>)]
+    before: Option<Value>,
+    /// What it was afterwards; null if it was not there any more.
+    #[schema(required, value_type = Option<Object>)]
+    after: Option<Value>,
+}
+
+impl From<AuditRecord> for AuditEntry {
+    fn from(record: AuditRecord) -> Self {
+        let AuditRecord { seq, at, who, action, target, before, after } = record;
+        Self { seq, at: instant::text(at), who, action, target, before, after }
+    }
+}
+
+/// List who changed what
+///
+/// The newest first.
+#[utoipa::path(
+    get,
+    path = "/admin/v1/audit",
+    tag = "audit",
+    operation_id = "listAudit",
+    params(ListParams),
+    responses((status = 200, description = "A page of entries", body = List<AuditEntry>))
+)]
+pub(crate) async fn list(
+    State(admin): State<Shared>,
+    ListQuery(page): ListQuery,
+) -> Result<Json<List<AuditEntry>>, Problem> {
+    let entries = admin.engine.directory().list_audit(page).await?;
+    Ok(Json(List::of(entries, AuditEntry::from)))
+}

@@ -1,0 +1,11 @@
+//! What calls bring along: bodies, ids in paths, queries. Whatever is wrong with one is answered as a problem.
+
+mod body;
+mod object;
+mod path;
+mod query;
+
+pub(crate) use body::{JsonBody, JsonText, OptionalJsonBody, YamlText};
+pub(crate) use object::{Object, wrong};
+pub(crate) use path::{AccountPath, KeyPath};
+pub(crate) use query::{ListParams, ListQuery};

@@ -1,0 +1,76 @@
+//! `GET /metrics`: the process in numbers, as Prometheus reads them. No label has a caller's name in it.
+
+use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
+
+use axum::extract::State;
+use http::header::CONTENT_TYPE;
+use tollgate_ledger::Health;
+
+use super::{Admin, Shared};
+
+const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// One family of numbers.
+struct Family {
+    name: &'static str,
+    kind: &'static str,
+    help: &'static str,
+    labels: &'static str,
+    value: u64,
+}
+
+/// Show the process in numbers
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    tag = "process",
+    operation_id = "metrics",
+    responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain"))
+)]
+pub(crate) async fn metrics(State(admin): State<Shared>) -> ([(http::HeaderName, &'static str); 1], String) {
+    let mut text = String::new();
+    for Family { name, kind, help, labels, value } in families(&admin) {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{labels} {value}");
+    }
+    ([(CONTENT_TYPE, PROMETHEUS_TEXT)], text)
+}
+
+fn families(admin: &Admin) -> [Family; 9] {
+    let engine = &admin.engine;
+    let counts = engine.directory().counts();
+    let counters = engine.counters();
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    let gauge = |name, help, value| Family { name, kind: "gauge", help, labels: "", value };
+    let counter = |name, help, value| Family { name, kind: "counter", help, labels: "", value };
+    let full = u64::from(matches!(engine.spool().health(), Health::Full { .. }));
+    [
+        Family {
+            name: "tollgate_build_info",
+            kind: "gauge",
+            help: "1, with the version of the program.",
+            labels: concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}"),
+            value: 1,
+        },
+        gauge("tollgate_policy_version", "The number of the policy in force.", engine.policy().version()),
+        counter(
+            "tollgate_reload_rejected_total",
+            "Policies that did not come into force.",
+            admin.reload.rejected_total(),
+        ),
+        counter(
+            "tollgate_unrecorded_total",
+            "Admitted requests that could not be recorded.",
+            counters.unrecorded.load(Ordering::Relaxed),
+        ),
+        counter(
+            "tollgate_unknown_tier_total",
+            "Plans of accounts whose tier is not defined: the smallest applies.",
+            counters.unknown_tier.load(Ordering::Relaxed),
+        ),
+        gauge("tollgate_spool_full", "1 while there is no room for new records.", full),
+        gauge("tollgate_homes", "Accounts and clients that have meters in memory.", number(engine.homes())),
+        gauge("tollgate_accounts", "Accounts that are not deleted.", number(counts.accounts)),
+        gauge("tollgate_keys", "Keys that are not revoked.", number(counts.keys)),
+    ]
+}

@@ -1,0 +1,71 @@
+//! The body of a request: read whole, never more of it than it may have.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Request};
+use http_body::Body;
+
+use super::refusal::Refusal;
+
+/// How long the next piece of a body may take: whoever says that there is one sends it.
+const PIECE_WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// Reads the JSON body of a request. One that comes in one piece is not copied.
+pub(super) async fn read<B>(request: &mut Request<B>, bytes_max: usize) -> Result<Bytes, Refusal>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    expect_json(request.headers())?;
+    let body = request.body_mut();
+    // What says to be too large is refused unread.
+    if body.size_hint().lower() > bytes_max as u64 {
+        return Err(Refusal::TooLarge { bytes_max });
+    }
+    let first = piece(body).await?.unwrap_or_default();
+    if first.len() <= bytes_max && body.is_end_stream() {
+        return Ok(first);
+    }
+    let mut whole = Vec::from(first);
+    loop {
+        if whole.len() > bytes_max {
+            return Err(Refusal::TooLarge { bytes_max });
+        }
+        match piece(body).await? {
+            Some(more) => whole.extend_from_slice(&more),
+            None => return Ok(whole.into()),
+        }
+    }
+}
+
+/// The next piece of data; nothing at the end. Trailers say nothing here.
+async fn piece<B>(body: &mut B) -> Result<Option<Bytes>, Refusal>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    loop {
+        let frame = poll_fn(|context| Pin::new(&mut *body).poll_frame(context));
+        match tokio::time::timeout(PIECE_WAIT_MAX, frame).await.map_err(|_| Refusal::BrokenOff)? {
+            None => return Ok(None),
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(data) => return Ok(Some(data)),
+                Err(_trailers) => {}
+            },
+            Some(Err(_)) => return Err(Refusal::BrokenOff),
+        }
+    }
+}
+
+/// What `curl -d` says of every body: nothing, in other words.
+const SAID_BY_CURL: &[u8] = b"application/x-www-form-urlencoded";
+
+/// A body that says to be something else is not looked at. One that says nothing is.
+fn expect_json(headers: &HeaderMap) -> Result<(), Refusal> {
+    let Some(given) = headers.get(CONTENT_TYPE) else { return Ok(()) };
+    let essence = given.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+    let is = |name: &[u8]| essence.trim_ascii().eq_ignore_ascii_case(name);
+    if is(b"application/json") || is(SAID_BY_CURL) { Ok(()) } else { Err(Refusal::MediaType) }
+}

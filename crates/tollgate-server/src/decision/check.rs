@@ -1,0 +1,47 @@
+//! `POST /v1/check`: may this request pass?
+
+pub(super) mod answer;
+mod asked;
+mod client;
+
+use bytes::Bytes;
+use http::Request;
+use http_body::Body;
+use tollgate_core::limit::Axis;
+use tollgate_core::time::Timestamp;
+use tollgate_engine::{Decision, Engine, Hold, PermitId};
+
+pub(super) use asked::Check;
+
+use super::refusal::Refusal;
+use super::{Reply, body, json, reply};
+
+/// A check is small. The largest that is valid has a long path and a hundred headers.
+const BODY_BYTES_MAX: usize = 1 << 20;
+
+pub(super) async fn post<B>(engine: &Engine, mut request: Request<B>) -> Result<Reply, Refusal>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let body = body::read(&mut request, BODY_BYTES_MAX).await?;
+    // Not before the body has come: a caller that sends it slowly is not charged in the past.
+    let now = engine.now();
+    let (decision, hold) = decide(engine, &body, now)?;
+    let mut decision = engine.settled(decision).await;
+    let permit = keep(engine, &mut decision, hold, now);
+    let mut document = String::with_capacity(answer::CAPACITY);
+    answer::write(&mut document, &decision, permit);
+    Ok(reply::json(document))
+}
+
+fn decide(engine: &Engine, body: &[u8], now: Timestamp) -> Result<(Decision, Hold), Refusal> {
+    let check: Check<'_> = json::read(body)?;
+    Ok((engine.decide(&check.request(), now), check.hold()))
+}
+
+/// Keeps the permit of a decision, if somebody will finish it.
+pub(super) fn keep(engine: &Engine, decision: &mut Decision, hold: Hold, now: Timestamp) -> Option<PermitId> {
+    let permit = decision.permit.take()?;
+    let needed = decision.plan.as_ref().is_some_and(|plan| plan.tariff.has(Axis::Concurrency));
+    (hold == Hold::Yes || needed).then(|| engine.keep(permit, now))
+}

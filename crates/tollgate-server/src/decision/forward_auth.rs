@@ -1,0 +1,162 @@
+//! `ANY /v1/forward-auth`: proxies ask with the headers of the request that they hold.
+//!
+//! Nobody calls back when that request has ended. So it is charged, but holds no place among those in flight: the one
+//! it was given is freed before the answer is.
+
+mod original;
+
+use std::borrow::Cow;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
+use tollgate_core::time::Timestamp;
+use tollgate_engine::{Answer, CallerRequest, Decision, Engine, ErrorCode, Hold, Purpose, identify, problem};
+
+use original::Original;
+
+use crate::listen::Peer;
+
+use super::json::Wrong;
+use super::refusal::Refusal;
+use super::{Reply, reply};
+
+const ACCOUNT: HeaderName = HeaderName::from_static("x-tollgate-account");
+const TIER: HeaderName = HeaderName::from_static("x-tollgate-tier");
+const DECISION: HeaderName = HeaderName::from_static("x-tollgate-decision");
+const STATUS: HeaderName = HeaderName::from_static("x-tollgate-status");
+const ERROR: HeaderName = HeaderName::from_static("x-tollgate-error");
+
+/// What a proxy makes of an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Dialect {
+    /// It passes the answer on.
+    Plain,
+    /// It passes on 401 and 403 alone, and takes everything else for a fault.
+    Nginx,
+}
+
+pub(super) async fn any<B>(engine: &Engine, request: Request<B>) -> Reply {
+    let dialect = match dialect(request.uri().query()) {
+        Ok(dialect) => dialect,
+        Err(refusal) => return refusal.reply(),
+    };
+    let now = engine.now();
+    let peer = request.extensions().get::<Peer>();
+    let (error, reply) = match decide(engine, request.headers(), peer, now) {
+        Err(refusal) => (refusal.error(), refusal.reply()),
+        Ok(decision) => {
+            let mut decision = engine.settled(decision).await;
+            if let Some(permit) = decision.permit.take() {
+                // Nothing is settled with it but its place, so that there is nothing to be recorded that could fail.
+                let _ = engine.finish(&permit, None, None, now);
+            }
+            match &decision.answer {
+                Answer::Admitted => return admitted(&decision),
+                Answer::Denied(denial) => (denial.error.as_str(), denied(&decision)),
+            }
+        }
+    };
+    match dialect {
+        Dialect::Plain => reply,
+        Dialect::Nginx => for_nginx(reply, error),
+    }
+}
+
+fn dialect(query: Option<&str>) -> Result<Dialect, Refusal> {
+    let mut dialect = Dialect::Plain;
+    for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+        let detail = match pair.split_once('=') {
+            Some(("dialect", "nginx")) => {
+                dialect = Dialect::Nginx;
+                continue;
+            }
+            Some(("dialect", _)) => "\"dialect\" must be nginx, or not be there.",
+            _ => "The only parameter here is \"dialect\".",
+        };
+        return Err(Wrong { field: Some("dialect".to_owned()), detail: detail.to_owned() }.into());
+    }
+    Ok(dialect)
+}
+
+fn decide(
+    engine: &Engine,
+    headers: &HeaderMap,
+    peer: Option<&Peer>,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    let original = Original::of(headers)?;
+    let trusted = engine.trusted_proxies();
+    let address = peer.map(|peer| identify::address(peer.address().ip(), headers, trusted));
+    let policy = engine.policy();
+    let request = CallerRequest {
+        credential: identify::credential(&policy.policy().identity, headers, address),
+        method: &original.method,
+        path: &original.path,
+        cost: None,
+        // The header is the caller's, who would say of every request that it is a repeat.
+        idempotency_key: None,
+        purpose: Purpose::Charge,
+        hold: Hold::IfNeeded,
+    };
+    Ok(engine.decide(&request, now))
+}
+
+/// The text of a header, if it passes the check.
+fn checked<'h>(
+    name: &str,
+    value: &'h HeaderValue,
+    check: impl FnOnce(Cow<'h, str>) -> Result<Cow<'h, str>, &'static str>,
+) -> Result<Cow<'h, str>, Wrong> {
+    // What is no text passes no check.
+    check(value.to_str().unwrap_or("\u{fffd}").into()).map_err(|expected| Wrong {
+        field: Some(name.to_owned()),
+        detail: format!("The header \"{name}\" must be {expected}."),
+    })
+}
+
+fn admitted(decision: &Decision) -> Reply {
+    let mut reply = reply::bare(StatusCode::OK);
+    let headers = reply.headers_mut();
+    decision.headers.to_http().for_each(|(name, value)| drop(headers.insert(name, value)));
+    name_caller(headers, decision);
+    reply
+}
+
+fn denied(decision: &Decision) -> Reply {
+    let Answer::Denied(denial) = &decision.answer else { return admitted(decision) };
+    let mut reply = reply::problem(denial.status, problem::of_denial(decision, denial));
+    let headers = reply.headers_mut();
+    decision.headers.to_http().for_each(|(name, value)| drop(headers.insert(name, value)));
+    if denial.error == ErrorCode::MissingKey {
+        headers.insert(http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    name_caller(headers, decision);
+    reply
+}
+
+/// Who it was, for the proxy to log or to pass on.
+fn name_caller(headers: &mut HeaderMap, decision: &Decision) {
+    let mut put = |name: HeaderName, text: &str| {
+        if let Ok(value) = HeaderValue::from_str(text) {
+            headers.insert(name, value);
+        }
+    };
+    if let Some(account) = &decision.account {
+        put(ACCOUNT, account.id.as_str());
+    }
+    if let Some(tier) = decision.tier() {
+        put(TIER, tier);
+    }
+    put(DECISION, &decision.id.text());
+}
+
+/// A refusal that nginx understands. What it really is stands in headers, which `auth_request_set` can read.
+fn for_nginx(mut reply: Reply, error: &'static str) -> Reply {
+    let status = reply.status();
+    let headers = reply.headers_mut();
+    headers.insert(STATUS, HeaderValue::from(status.as_u16()));
+    headers.insert(ERROR, HeaderValue::from_static(error));
+    if status != StatusCode::UNAUTHORIZED {
+        *reply.status_mut() = StatusCode::FORBIDDEN;
+    }
+    reply
+}

@@ -1,0 +1,35 @@
+//! The table of contents: which path and method is which endpoint.
+
+use bytes::Bytes;
+use http::{Method, Request};
+use http_body::Body;
+use tollgate_engine::Engine;
+
+use super::refusal::Refusal;
+use super::{Reply, batch, check, finish, forward_auth, health, sessions};
+
+/// Answers one request.
+pub(super) async fn answer<B>(engine: &Engine, request: Request<B>) -> Reply
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let answered = match (request.uri().path(), request.method()) {
+        ("/v1/check", &Method::POST) => check::post(engine, request).await,
+        ("/v1/check/batch", &Method::POST) => batch::post(engine, request).await,
+        ("/v1/finish", &Method::POST) => finish::post(engine, request).await,
+        ("/v1/forward-auth", _) => Ok(forward_auth::any(engine, request).await),
+        ("/v1/sessions", &Method::POST) => sessions::post(engine),
+        ("/health", &Method::GET | &Method::HEAD) => Ok(health::get(engine)),
+        (path, _) => Err(elsewhere(path)),
+    };
+    answered.unwrap_or_else(|refusal| refusal.reply())
+}
+
+#[cold]
+fn elsewhere(path: &str) -> Refusal {
+    match path {
+        "/v1/check" | "/v1/check/batch" | "/v1/finish" | "/v1/sessions" => Refusal::Method { allow: "POST" },
+        "/health" => Refusal::Method { allow: "GET, HEAD" },
+        _ => Refusal::NoSuchPath,
+    }
+}

@@ -1,0 +1,20 @@
+//! The admin API over real stores, with a clock that stands still.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+
+mod accounts;
+mod audit;
+mod auth;
+mod custom;
+mod docs;
+mod golden;
+mod input;
+mod keys;
+mod limits;
+mod lists;
+mod openapi;
+mod place;
+mod policy;
+mod process;
+mod secrets;
+mod socket;

@@ -1,0 +1,130 @@
+//! Why a write was not done, or a list not read.
+
+use std::fmt;
+
+use super::account::AccountId;
+use super::field::FieldError;
+use crate::database::{DatabaseError, Refusal};
+use crate::key_text::NoRandomness;
+
+/// What was not found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// An account.
+    Account,
+    /// A key.
+    Key,
+}
+
+/// Why a write was not done. Nothing of it is then.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum WriteError {
+    /// There is no such thing.
+    NotFound(What),
+    /// There is an account of this id.
+    Exists(AccountId),
+    /// A value does not go with this write.
+    Field(FieldError),
+    /// The key is revoked, for good.
+    Revoked,
+    /// The key has expired, for good.
+    Expired,
+    /// The account has made as many keys as there are numbers.
+    TooManyKeys,
+    /// No secret could be made.
+    NoRandomness,
+    /// The database did not take it.
+    Unavailable(DatabaseError),
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound(What::Account) => f.write_str("there is no such account"),
+            Self::NotFound(What::Key) => f.write_str("there is no such key"),
+            Self::Exists(id) => write!(f, "there is an account {id} already"),
+            Self::Field(error) => error.fmt(f),
+            Self::Revoked => f.write_str("the key is revoked; create another"),
+            Self::Expired => f.write_str("the key has expired; create another"),
+            Self::TooManyKeys => f.write_str("the account has made too many keys; create another account"),
+            Self::NoRandomness => NoRandomness.fmt(f),
+            Self::Unavailable(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+impl Refusal for WriteError {
+    fn database(&self) -> Option<&DatabaseError> {
+        match self {
+            Self::Unavailable(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<DatabaseError> for WriteError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Unavailable(error)
+    }
+}
+
+impl From<rusqlite::Error> for WriteError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Unavailable(error.into())
+    }
+}
+
+impl From<NoRandomness> for WriteError {
+    fn from(_: NoRandomness) -> Self {
+        Self::NoRandomness
+    }
+}
+
+impl From<FieldError> for WriteError {
+    fn from(error: FieldError) -> Self {
+        Self::Field(error)
+    }
+}
+
+/// Why a list was not read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ReadError {
+    /// There is no such thing.
+    NotFound(What),
+    /// The database did not give it.
+    Unavailable(DatabaseError),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound(what) => WriteError::NotFound(*what).fmt(f),
+            Self::Unavailable(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+impl Refusal for ReadError {
+    fn database(&self) -> Option<&DatabaseError> {
+        match self {
+            Self::Unavailable(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<DatabaseError> for ReadError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Unavailable(error)
+    }
+}
+
+impl From<rusqlite::Error> for ReadError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Unavailable(error.into())
+    }
+}

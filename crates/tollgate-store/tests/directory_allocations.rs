@@ -1,0 +1,55 @@
+//! Reading a key and finding whose it is allocates nothing, whatever the answer.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tollgate_core::policy::TierName;
+use tollgate_core::time::Timestamp;
+use tollgate_store::database::Database;
+use tollgate_store::directory::{Directory, DisplayName, NewAccount, NewKey, Scopes, Verified, Writer};
+use tollgate_store::hash::HomeHasher;
+use tollgate_store::key_text::{KeyEnv, KeyHasher, PresentedKey};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: everything is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as the caller promised.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promised.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[tokio::test]
+async fn verifying_a_key_allocates_nothing() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let database = Database::open(&folder.path().join("tollgate.db")).unwrap();
+    let directory = Directory::open(database, HomeHasher::new([1; 16]), KeyHasher::new(&[2; 32])).unwrap();
+    let by = Writer { who: "ops".to_owned(), now: Timestamp::from_secs(1_790_000_000) };
+    let (tier, name) = (TierName::new("free").unwrap(), DisplayName::default());
+    let new = NewAccount { id: None, name: name.clone(), tier, billing_day: None, timezone: None };
+    let account = directory.create_account(new, &by).await.unwrap();
+    let new = NewKey { name, env: KeyEnv::Live, scopes: Scopes::default(), expires_at: None };
+    let (_, kept) = directory.create_key(account.id.as_str(), new.clone(), &by).await.unwrap();
+    let (gone, revoked) = directory.create_key(account.id.as_str(), new, &by).await.unwrap();
+    directory.revoke_key(gone.id, &by).await.unwrap();
+    let verify = |text: &str| PresentedKey::parse(text).map(|key| directory.verify(&key, by.now));
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    for _ in 0..1_000 {
+        assert!(matches!(verify(kept.expose()), Ok(Verified::Key(_))));
+        assert!(matches!(verify(revoked.expose()), Ok(Verified::Invalid)));
+        assert!(verify("tg_live_junk").is_err());
+    }
+    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), before);
+}

@@ -1,0 +1,75 @@
+//! The body of an answer: the service's own, with what is in flight until it ends, or a denial.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+
+use crate::guard::InFlight;
+
+pin_project! {
+    /// The body of an answer.
+    #[derive(Debug)]
+    pub struct GuardedBody<B> {
+        #[pin]
+        kind: Kind<B>,
+        held: Option<InFlight>,
+    }
+}
+
+pin_project! {
+    #[project = KindProjection]
+    #[derive(Debug)]
+    enum Kind<B> {
+        Inner { #[pin] body: B },
+        Text { text: Option<Bytes> },
+    }
+}
+
+impl<B> GuardedBody<B> {
+    pub(crate) fn inner(body: B, held: Option<InFlight>) -> Self {
+        Self { kind: Kind::Inner { body }, held }
+    }
+
+    /// A body that is there already.
+    pub fn text(text: Bytes) -> Self {
+        Self { kind: Kind::Text { text: Some(text).filter(|text| !text.is_empty()) }, held: None }
+    }
+}
+
+impl<B: Body<Data = Bytes>> Body for GuardedBody<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let this = self.project();
+        let polled = match this.kind.project() {
+            KindProjection::Inner { body } => body.poll_frame(context),
+            KindProjection::Text { text } => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
+        };
+        if let Poll::Ready(None | Some(Err(_))) = polled {
+            // Not when the connection gets round to dropping the body: the slot is free with the last byte.
+            this.held.take();
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.kind {
+            Kind::Inner { body } => body.is_end_stream(),
+            Kind::Text { text } => text.is_none(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.kind {
+            Kind::Inner { body } => body.size_hint(),
+            Kind::Text { text } => SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64)),
+        }
+    }
+}

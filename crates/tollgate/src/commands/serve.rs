@@ -1,0 +1,132 @@
+//! `tollgate serve`: the gateway, the decision API and the admin API, until a signal ends them.
+
+mod data_dir;
+mod demo;
+mod listeners;
+mod logging;
+mod policy_file;
+mod progress;
+mod ready;
+mod secrets;
+mod signals;
+mod upkeep;
+mod watch;
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use tollgate_core::file::render;
+use tollgate_core::policy::{Document, StoreSettings};
+use tollgate_engine::{Embedded, Engine};
+use tollgate_server::listen::Shutdown;
+
+use crate::cli::Serve;
+use crate::exit::Exit;
+use crate::output;
+use data_dir::DataDir;
+pub(crate) use data_dir::admin_token_path;
+use listeners::Listeners;
+use policy_file::{Fixed, Loaded, PolicyFile};
+use secrets::Secrets;
+
+pub(super) fn run(args: &Serve) -> anyhow::Result<Exit> {
+    logging::start(args.log.as_deref(), args.log_format).context("--log is no filter")?;
+    if args.config.as_deref().is_some_and(|path| path.as_os_str() == "-") {
+        bail!("a policy that is watched cannot come from standard input: write it to a file");
+    }
+    let from = args.config.clone().map_or(PolicyFile::Sample, PolicyFile::File);
+    let loaded = from.load()?;
+    let document = match &loaded.document {
+        Ok(document) => {
+            let mut document = document.clone();
+            args.override_settings(&mut document);
+            document
+        }
+        Err(problems) => {
+            output::complain(&render(problems, &loaded.name, &loaded.text));
+            return Ok(Exit::ConfigInvalid);
+        }
+    };
+    if document.store != StoreSettings::Embedded {
+        bail!("this version keeps its meters in this process only: write `store: embedded`");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
+    let served = runtime.block_on(serve(args, &from, &loaded, document));
+    // Whatever is left hanging on a connection does not keep the process.
+    runtime.shutdown_background();
+    served.map(|()| Exit::Done)
+}
+
+/// Everything in the order in which it may fail: addresses and the directory before the recovery that may take long.
+async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Document) -> anyhow::Result<()> {
+    let listeners = Listeners::bind(&document.server)?;
+    let data_dir = DataDir::open(&args.data_dir)?;
+    let secrets = Secrets::load(data_dir.path())?;
+    let server = document.server.clone();
+    let engine = Arc::new(open_engine(&data_dir, &secrets, document)?);
+    policy_file::warn_of_unenforced(engine.policy().policy());
+    let state = policy_file::reload_state(loaded, from, &engine);
+    let upkeep = upkeep::Upkeep::start(&engine)?;
+    let reload = {
+        let (from, engine, state) = (from.clone(), Arc::clone(&engine), Arc::clone(&state));
+        // As written, and not as overridden: that is what the file is compared with when it changes.
+        let (fixed, tls) = (loaded.document.as_ref().ok().map(Fixed::of), listeners.tls());
+        move || {
+            policy_file::reload(&from, fixed.as_ref(), &engine, &state);
+            tls.reload();
+        }
+    };
+    let (_watch, nudges) = watch::start(from.path(), reload)?;
+    let shutdown = Shutdown::new();
+    let addresses = listeners.addresses();
+    let serving = listeners.serve(&engine, &secrets.admin_token, state, &server, &shutdown)?;
+    // Whoever is told that it is ready may send a signal at once.
+    let signals = signals::Signals::listen()?;
+    // Whoever brings plans of their own has no use for keys that nobody asked for.
+    let demo_keys = match from {
+        PolicyFile::Sample => demo::create(&engine).await?,
+        PolicyFile::File(_) => Vec::new(),
+    };
+    if !demo_keys.is_empty() {
+        output::print(&demo::greeting(&demo_keys, addresses, &secrets.admin_token_place))?;
+    }
+    if let Some(path) = &args.ready_file {
+        ready::write(path, addresses)?;
+    }
+    tracing::info!(gateway = %addresses.gateway, decision = %addresses.decision, admin = %addresses.admin, "ready");
+    signals.until_the_end(&nudges).await;
+    tracing::info!("ending: no new requests, those in flight are finished");
+    shutdown.begin();
+    serving.ended().await;
+    upkeep.stop();
+    finish(&engine)
+}
+
+/// The engine with its meters as they were when the last process ended.
+fn open_engine(data_dir: &DataDir, secrets: &Secrets, document: Document) -> anyhow::Result<Engine> {
+    let embedded =
+        Embedded { trusted_proxies: document.server.trusted_proxies, ..Embedded::new(document.policy) };
+    let mut line = progress::Line::new();
+    let opened = embedded.open(data_dir.path(), secrets.secret.as_bytes(), |progress| line.show(progress));
+    line.end();
+    let (engine, recovered) = opened?;
+    if recovered.torn > 0 {
+        tracing::info!(
+            torn = recovered.torn,
+            "records that were cut off were left out: they were never answered"
+        );
+    }
+    if recovered.unreadable > 0 {
+        tracing::error!(homes = recovered.unreadable, "meters could not be read and start anew");
+    }
+    tracing::info!(homes = recovered.homes, records = recovered.records, "recovered");
+    Ok(engine)
+}
+
+/// Leaves everything on disk, so that the next start has nothing to count again.
+fn finish(engine: &Engine) -> anyhow::Result<()> {
+    if let Err(error) = engine.save(engine.now()) {
+        tracing::warn!("the meters could not be saved: the next start counts them from the spool: {error}");
+    }
+    engine.spool().flush().context("the spool could not be flushed")
+}

@@ -1,0 +1,92 @@
+//! The three listeners, and what stands behind each.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use tokio::task::JoinSet;
+use tollgate_core::policy::ServerSettings;
+use tollgate_engine::Engine;
+use tollgate_server::admin::{AdminService, AdminState, AdminToken, ReloadState, router};
+use tollgate_server::decision::DecisionService;
+use tollgate_server::gateway::gateway;
+use tollgate_server::listen::{Listener, ServeSettings, Shutdown, TlsCell, serve};
+
+use super::ready::Addresses;
+
+/// Sockets that are bound, and not served yet.
+pub(super) struct Listeners {
+    gateway: Listener,
+    decision: Listener,
+    admin: Listener,
+    tls: Tls,
+}
+
+/// The certificate of the gateway, if it has one.
+#[derive(Clone)]
+pub(super) struct Tls(Option<Arc<TlsCell>>);
+
+/// Listeners that are being served.
+pub(super) struct Serving(JoinSet<()>);
+
+impl Listeners {
+    pub(super) fn bind(server: &ServerSettings) -> anyhow::Result<Self> {
+        let tls = server.tls.clone().map(TlsCell::load).transpose()?.map(Arc::new);
+        Ok(Self {
+            gateway: Listener::bind(server.gateway, "--gateway")?,
+            decision: Listener::bind(server.decision, "--decision")?,
+            admin: Listener::bind(server.admin, "--admin")?,
+            tls: Tls(tls),
+        })
+    }
+
+    pub(super) fn addresses(&self) -> Addresses {
+        Addresses {
+            gateway: self.gateway.local_addr(),
+            decision: self.decision.local_addr(),
+            admin: self.admin.local_addr(),
+        }
+    }
+
+    pub(super) fn tls(&self) -> Tls {
+        self.tls.clone()
+    }
+
+    pub(super) fn serve(
+        self,
+        engine: &Arc<Engine>,
+        admin_token: &str,
+        reload: Arc<ReloadState>,
+        server: &ServerSettings,
+        shutdown: &Shutdown,
+    ) -> anyhow::Result<Serving> {
+        let token = AdminToken::new(admin_token).context("the admin token cannot be used")?;
+        let admin = AdminService::new(router(AdminState { engine: Arc::clone(engine), token, reload }));
+        let decision = DecisionService::new(Arc::clone(engine));
+        let gateway = gateway(Arc::clone(engine), server)?;
+        let plain = ServeSettings::new(server, None);
+        let secured = ServeSettings::new(server, self.tls.0.clone());
+        let mut serving = JoinSet::new();
+        serving.spawn(serve(self.gateway, secured, gateway, shutdown.clone()));
+        serving.spawn(serve(self.decision, plain.clone(), decision, shutdown.clone()));
+        serving.spawn(serve(self.admin, plain, admin, shutdown.clone()));
+        Ok(Serving(serving))
+    }
+}
+
+impl Serving {
+    /// Returns when the last request is answered, or the time for that is over.
+    pub(super) async fn ended(mut self) {
+        while self.0.join_next().await.is_some() {}
+    }
+}
+
+impl Tls {
+    /// Reads the certificate again. One that cannot be read leaves the old one in use.
+    pub(super) fn reload(&self) {
+        if let Some(cell) = &self.0
+            && let Err(error) = cell.reload()
+        {
+            tracing::error!("the certificate was not reloaded: {error}");
+        }
+    }
+}

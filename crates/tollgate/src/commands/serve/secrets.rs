@@ -1,0 +1,50 @@
+//! The server's secrets: from the environment, or made once and kept in the data directory.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::data_dir::{admin_token_path, kept_secret, secret_path};
+use crate::environment;
+
+/// Fewer characters than this can be guessed.
+const LENGTH_ADVISED: usize = 16;
+
+/// The server's secret, and the token of its admin API.
+pub(super) struct Secrets {
+    pub(super) admin_token: String,
+    /// Where people find the token.
+    pub(super) admin_token_place: String,
+    /// Everything that is hashed is hashed with it.
+    pub(super) secret: String,
+}
+
+impl Secrets {
+    pub(super) fn load(data_dir: &Path) -> anyhow::Result<Self> {
+        let (admin_token, admin_token_place) = match environment::secret(environment::ADMIN_TOKEN)? {
+            Some(token) => (token, format!("the variable {}", environment::ADMIN_TOKEN)),
+            None => {
+                let path = admin_token_path(data_dir);
+                let token = kept_secret(&path, || Ok(format!("tgadmin_{}", random_hex()?)))?;
+                (token, path.display().to_string())
+            }
+        };
+        let secret = match environment::secret(environment::SECRET)? {
+            Some(secret) => secret,
+            None => kept_secret(&secret_path(data_dir), random_hex)?,
+        };
+        for (name, value) in [(environment::ADMIN_TOKEN, &admin_token), (environment::SECRET, &secret)] {
+            if value.len() < LENGTH_ADVISED {
+                tracing::warn!("{name} has fewer than {LENGTH_ADVISED} characters: it could be guessed");
+            }
+        }
+        Ok(Self { admin_token, admin_token_place, secret })
+    }
+}
+
+/// Thirty-two bytes from the system, as text.
+fn random_hex() -> anyhow::Result<String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).context("the system gives no random bytes")?;
+    Ok(blake3::Hash::from_bytes(bytes).to_hex().to_string())
+}

@@ -1,0 +1,92 @@
+//! Watching the policy file. Its directory is watched, because editors replace files rather than change them.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+
+/// How long a file must be left alone before it is read: editors write in several steps.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// Reading is not put off for longer than this, however often the file is touched.
+const PUT_OFF_MAX: u32 = 20;
+
+/// How often the file is looked at even if nobody says that it has changed: some file systems never tell.
+const ANYWAY: Duration = Duration::from_secs(5);
+
+/// What makes the policy be read again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Nudge {
+    /// Something happened in the directory of the file.
+    Touched,
+    /// Somebody asked for it.
+    Asked,
+}
+
+/// A watcher of a policy file, for as long as it lives.
+pub(super) struct Watch {
+    _watcher: Option<RecommendedWatcher>,
+}
+
+/// Calls `reload` on a thread of its own, whenever the file has changed or a nudge is sent.
+pub(super) fn start(
+    file: Option<&Path>,
+    reload: impl Fn() + Send + 'static,
+) -> anyhow::Result<(Watch, Sender<Nudge>)> {
+    let (nudges, nudged) = channel();
+    let watcher = match file {
+        None => None,
+        Some(file) => Some(watch(file, nudges.clone())?),
+    };
+    let watched = file.is_some();
+    std::thread::Builder::new()
+        .name("tollgate-reload".to_owned())
+        .spawn(move || run(&nudged, watched, reload))
+        .context("cannot start a thread")?;
+    Ok((Watch { _watcher: watcher }, nudges))
+}
+
+fn watch(file: &Path, nudges: Sender<Nudge>) -> anyhow::Result<RecommendedWatcher> {
+    let directory = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let name = file.file_name().map(ToOwned::to_owned);
+    let told = move |event: notify::Result<notify::Event>| {
+        let ours = event.is_ok_and(|event| {
+            // A symbolic link to the file, as clusters mount them, changes under another name: anything but a mere look
+            // at another file may be it.
+            !event.kind.is_access() || event.paths.iter().any(|path| path.file_name() == name.as_deref())
+        });
+        if ours {
+            // Nobody listens any more: the server is ending.
+            let _ = nudges.send(Nudge::Touched);
+        }
+    };
+    let mut watcher = notify::recommended_watcher(told).context("cannot watch files")?;
+    watcher
+        .watch(directory, RecursiveMode::NonRecursive)
+        .with_context(|| format!("cannot watch {}", directory.display()))?;
+    Ok(watcher)
+}
+
+fn run(nudged: &Receiver<Nudge>, watched: bool, reload: impl Fn()) {
+    loop {
+        match nudged.recv_timeout(ANYWAY) {
+            Ok(Nudge::Asked) => {}
+            Ok(Nudge::Touched) => {
+                for _ in 0..PUT_OFF_MAX {
+                    if nudged.recv_timeout(QUIET) != Ok(Nudge::Touched) {
+                        break;
+                    }
+                }
+            }
+            Err(RecvTimeoutError::Timeout) if watched => {}
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        reload();
+    }
+}

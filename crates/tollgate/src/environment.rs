@@ -1,0 +1,24 @@
+//! Secrets from the environment: never arguments, which every user of the machine can read.
+
+/// The token of the admin API.
+pub(crate) const ADMIN_TOKEN: &str = "TOLLGATE_ADMIN_TOKEN";
+/// The secret from which hashes and signatures are made.
+pub(crate) const SECRET: &str = "TOLLGATE_SECRET";
+/// The key that a check is asked with.
+pub(crate) const KEY: &str = "TOLLGATE_KEY";
+/// The service token that a check is asked with.
+pub(crate) const SERVICE_TOKEN: &str = "TOLLGATE_SERVICE_TOKEN";
+
+/// The value of a variable, if it is set and not empty.
+pub(crate) fn secret(name: &str) -> anyhow::Result<Option<String>> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "clap would show its value in --help; this is the one other place"
+    )]
+    match std::env::var(name) {
+        Ok(value) if value.trim().is_empty() => Ok(None),
+        Ok(value) => Ok(Some(value.trim().to_owned())),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(std::env::VarError::NotUnicode(_)) => anyhow::bail!("{name} is not text"),
+    }
+}

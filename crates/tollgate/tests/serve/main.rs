@@ -1,0 +1,23 @@
+//! The real binary over real sockets: what it answers, and what it survives.
+//!
+//! `TOLLGATE_BLESS=1` rewrites the golden answers; `TOLLGATE_SLOW=1` kills ten times as often.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+#![expect(clippy::panic, reason = "an answer that may not be fails its test with what it was")]
+
+mod answers;
+mod bad_bytes;
+mod bad_input;
+mod bed;
+mod faces;
+mod full_disk;
+#[path = "../cli/golden.rs"]
+mod golden;
+mod kills;
+mod races;
+mod shown;
+mod slots;
+mod start;
+mod stop;
+mod storm;
+mod strict;
+mod tally;
