@@ -15,7 +15,7 @@ use crate::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
 use crate::policy::{Bypass, RefundOn, RouteIndex, Tier, TierName};
 use crate::rule::concurrency::SlotId;
 use crate::rule::{Amount, Rule};
-use crate::time::Timestamp;
+use crate::time::{Nanos, Timestamp};
 
 /// What an account's calendar windows go by.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -113,6 +113,14 @@ impl Tariff {
     /// The limits, in the order in which they are asked.
     pub fn limits(&self) -> impl Iterator<Item = &Limit> {
         self.lines.iter().map(|line| &line.limit)
+    }
+
+    /// How long the slots of its concurrency limits are held when nobody releases them.
+    pub fn leases(&self) -> impl Iterator<Item = Nanos> {
+        self.limits().filter_map(|limit| match limit.rule {
+            Rule::Concurrency { lease, .. } => Some(lease),
+            _ => None,
+        })
     }
 
     /// Whether any limit is on this axis.

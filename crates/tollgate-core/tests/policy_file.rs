@@ -100,12 +100,13 @@ fn sections_that_are_absent_have_their_defaults() {
 #[test]
 fn a_server_says_what_it_allows() {
     let document = load(
-        "server:
-           upstream_protocol: http2
-           upstream_host: upstream
-           timeouts: {connect: 1s, read: 2m, idle: 3s, keep_alive: 4s, header: 5s}
-           max: {body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5}
-         tiers: {free: {rate: 10}}",
+        "tiers: {free: {rate: 10}}
+server:
+  upstream_protocol: http2
+  upstream_host: upstream
+  timeouts: {connect: 1s, read: 2m, idle: 3s, keep_alive: 4s, header: 5s}
+  max: {body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5}
+",
     );
     let server = &document.server;
     assert_eq!(server.upstream_protocol, UpstreamProtocol::Http2);

@@ -1,7 +1,7 @@
 //! The one place that reads a clock.
 //!
 //! Time runs with the monotonic clock, anchored to the wall clock when the process starts, so it never runs backwards.
-//! Where the wall clock is ahead, time jumps to it; where it is behind, time goes a little slower until they meet.
+//! Where the wall clock is ahead, time jumps to it; where it was set back, time goes on as it did until the next start.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -12,16 +12,13 @@ use tollgate_core::time::Timestamp;
 /// it, the old clock was wrong, and waiting for the wall clock to catch up would take too long.
 const AHEAD_MAX: Duration = Duration::from_secs(3_600);
 
-/// By how much time goes slower while the wall clock is behind: a two-thousandth, as system clocks are slewed.
-const SLEW_DIVISOR: u64 = 2_000;
-
 /// Where `now` comes from.
 #[derive(Debug)]
 pub struct Clock(Source);
 
 #[derive(Debug)]
 enum Source {
-    System { anchor: Instant, at_anchor_ns: AtomicU64, adjusted_ns: AtomicU64 },
+    System { anchor: Instant, at_anchor_ns: AtomicU64 },
     Fixed(AtomicU64),
 }
 
@@ -33,7 +30,7 @@ impl Clock {
         let start = if u128::from(ahead) <= AHEAD_MAX.as_nanos() { wall + ahead } else { wall };
         #[expect(clippy::disallowed_methods, reason = "this is the edge of the process")]
         let anchor = Instant::now();
-        Self(Source::System { anchor, at_anchor_ns: AtomicU64::new(start), adjusted_ns: AtomicU64::new(0) })
+        Self(Source::System { anchor, at_anchor_ns: AtomicU64::new(start) })
     }
 
     /// A clock that stands still until it is set: for tests.
@@ -52,29 +49,18 @@ impl Clock {
     #[inline]
     pub fn now(&self) -> Timestamp {
         match &self.0 {
-            Source::System { anchor, at_anchor_ns, .. } => {
+            Source::System { anchor, at_anchor_ns } => {
                 Timestamp::from_nanos(at_anchor_ns.load(Ordering::Relaxed).saturating_add(since_ns(*anchor)))
             }
             Source::Fixed(now) => Timestamp::from_nanos(now.load(Ordering::Relaxed)),
         }
     }
 
-    /// Follows the wall clock. Called about once a second, by one thread.
+    /// Follows the wall clock where that is ahead. Called about once a second.
     pub fn follow(&self) {
-        let Source::System { anchor, at_anchor_ns, adjusted_ns } = &self.0 else { return };
-        let since = since_ns(*anchor);
-        let passed = since.saturating_sub(adjusted_ns.swap(since, Ordering::Relaxed));
-        let ours = at_anchor_ns.load(Ordering::Relaxed);
-        at_anchor_ns.store(followed(ours, wall_ns().saturating_sub(since), passed), Ordering::Relaxed);
-    }
-}
-
-/// What the anchor becomes: the wall clock's if that is ahead, else a little less than it was.
-fn followed(ours_ns: u64, walls_ns: u64, passed_ns: u64) -> u64 {
-    if walls_ns >= ours_ns {
-        walls_ns
-    } else {
-        walls_ns.max(ours_ns - (passed_ns / SLEW_DIVISOR).min(ours_ns))
+        if let Source::System { anchor, at_anchor_ns } = &self.0 {
+            at_anchor_ns.fetch_max(wall_ns().saturating_sub(since_ns(*anchor)), Ordering::Relaxed);
+        }
     }
 }
 
@@ -96,11 +82,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wall_clock_ahead_is_joined_at_once_and_one_behind_is_approached_slowly() {
-        assert_eq!(followed(1_000, 5_000, 0), 5_000);
-        // Two seconds passed: time may have gone a millisecond slower, and never runs backwards.
-        assert_eq!(followed(10_000_000, 0, 2_000_000_000), 9_000_000);
-        assert_eq!(followed(10_000_000, 9_999_999, 2_000_000_000), 9_999_999);
+    fn following_never_steps_back() {
+        let ahead = Timestamp::from_secs(Timestamp::from_nanos(wall_ns()).as_secs() + 600);
+        let clock = Clock::system(ahead);
+        let before = clock.now();
+        clock.follow();
+        assert!(before >= ahead && clock.now() >= before);
     }
 
     #[test]

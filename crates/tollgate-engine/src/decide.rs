@@ -133,7 +133,7 @@ impl Engine {
     /// Settles a request that may be a repeat. The name is held meanwhile: of two at once, one is charged.
     fn settle_once(&self, way: &Way<'_>, caller: Caller, mut permit: Permit, name: &str) -> Decision {
         let idempotency = self.idempotency(way, name, permit.cost);
-        let mut shard = self.repeats.hold(caller.home);
+        let mut shard = self.repeats.hold(caller.home, idempotency.key);
         match shard.find(caller.home, idempotency.key, way.now) {
             Some(charged) if charged.request != idempotency.request => {
                 drop(shard);
@@ -148,6 +148,10 @@ impl Engine {
                 permit.charged_at = way.now;
                 let mut decision = self.settle(way, caller, permit);
                 decision.id = charged.decision;
+                if way.is_strict() && decision.is_admitted() {
+                    // The first may still be on its way to the disk; whatever was recorded before now is far enough.
+                    decision.pending = self.spool.tail().0.checked_sub(1).map(Position);
+                }
                 decision
             }
             None => {
@@ -163,7 +167,7 @@ impl Engine {
     }
 
     /// All limits together: every meter is charged, or none is.
-    fn settle(&self, way: &Way<'_>, caller: Caller, permit: Permit) -> Decision {
+    fn settle(&self, way: &Way<'_>, caller: Caller, mut permit: Permit) -> Decision {
         let Way { policy, now, .. } = way;
         let mode = if way.request.purpose == Purpose::Peek { Mode::Peek } else { Mode::Charge };
         // A free request, or one that was charged before, takes a place in flight and nothing else.
@@ -186,19 +190,19 @@ impl Engine {
         } else {
             // What it does not take is shown all the same.
             let all = tariff.plan(&way.request_of(&permit, Mode::Peek, Charges::All));
-            let outcome =
-                if answer == Answer::Admitted { Outcome::Admitted { overage: 0 } } else { settled.outcome };
             self.meters.settle(&all, &mut readings);
-            Shown::of(&all, outcome, &readings, policy)
+            Shown::of(&all, among(&plan, settled.outcome, &all), &readings, policy)
         };
-        let strict = policy.policy().ledger.durability == Durability::Strict;
         let admitted = answer == Answer::Admitted && mode == Mode::Charge;
         let kept = admitted
             && (way.request.hold == Hold::Yes
                 || tariff.has(Axis::Concurrency)
                 || sold.refund_on == RefundOn::ServerError);
         let mut decision = shown.into_decision(way.decision(caller, permit.route, answer));
-        decision.pending = settled.recorded.filter(|_| strict);
+        decision.pending = settled.recorded.filter(|_| way.is_strict());
+        if let Outcome::Admitted { overage } = settled.outcome {
+            permit.overage = overage;
+        }
         decision.charged = decision.pending.map(|_| Box::new(permit.clone()));
         decision.permit = kept.then(|| Box::new(permit));
         decision
@@ -269,6 +273,7 @@ impl Way<'_> {
             route: index,
             route_number: self.policy.route_number(index),
             cost,
+            overage: 0,
             settles: Settles::TrueCost,
             charged_at: self.now,
             slot: self.slot,
@@ -278,6 +283,11 @@ impl Way<'_> {
 
     fn request_of(&self, permit: &Permit, mode: Mode, charges: Charges) -> Request {
         permit.request(mode, charges, permit.cost.unwrap_or(Amount::ONE), self.now)
+    }
+
+    /// Whether the answer waits for the disk.
+    fn is_strict(&self) -> bool {
+        self.policy.policy().ledger.durability == Durability::Strict
     }
 
     /// Refuses a caller that is not known.
@@ -356,10 +366,26 @@ pub(crate) fn limits_now(plan: &ChargePlan<'_>, readings: &[Reading]) -> Vec<Lim
         limit: charge.limit.rule.per_window(),
         used: reading.used,
         remaining: reading.remaining,
-        // An unused quota has nothing to reset; its period still ends.
-        reset: if reading.reset == Nanos::ZERO { reading.next } else { reading.reset },
+        reset: match charge.limit.axis {
+            // An unused quota has nothing to reset; its period still ends.
+            Axis::Quota if reading.reset == Nanos::ZERO => reading.next,
+            _ => reading.reset,
+        },
     });
     lines.collect()
+}
+
+/// The outcome of a plan, in the places of another that has the same limits and more.
+fn among(plan: &ChargePlan<'_>, outcome: Outcome, all: &ChargePlan<'_>) -> Outcome {
+    let place = |by: usize| {
+        let name = plan.charges().get(by).map(|charge| &charge.limit.name);
+        all.charges().iter().position(|charge| Some(&charge.limit.name) == name).unwrap_or(by)
+    };
+    match outcome {
+        Outcome::Admitted { .. } => Outcome::Admitted { overage: 0 },
+        Outcome::Refused { by, retry_after } => Outcome::Refused { by: place(by), retry_after },
+        Outcome::NeverFits { by } => Outcome::NeverFits { by: place(by) },
+    }
 }
 
 fn lacks_scope(caller: &Caller, route: Option<&Route>) -> Option<ErrorCode> {

@@ -1,16 +1,17 @@
 //! The end of a request: its slot is freed, and its true cost settled.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tollgate_core::limit::Axis;
 use tollgate_core::plan::Mode;
-use tollgate_core::policy::RefundOn;
+use tollgate_core::policy::{RefundOn, RouteIndex};
 use tollgate_core::rule::Amount;
-use tollgate_core::settle::Readings;
-use tollgate_core::tariff::Charges;
+use tollgate_core::settle::{Outcome, Readings};
+use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::Timestamp;
-use tollgate_ledger::{Kind, Position};
+use tollgate_ledger::{Kind, Position, Record};
 
 use crate::decision::Decision;
 use crate::engine::{Counters, Engine};
@@ -112,15 +113,16 @@ impl Engine {
             Settles::TrueCost if given_back => 0,
             Settles::TrueCost => cost.unwrap_or(reserved),
         };
-        self.settle_difference(permit, reserved, settled, now)?;
+        // First, and whatever becomes of the rest: nobody waits for a slot because a refund could not be recorded.
         if permit.plan.tariff.has(Axis::Concurrency) {
             let mode = Mode::Refund { charged_at: permit.charged_at };
             let request = permit.request(mode, Charges::Slots, Amount::ONE, now);
             self.meters.settle(&permit.plan.tariff.plan(&request), &mut Readings::new());
         }
+        self.settle_difference(permit, reserved, settled, now)?;
         // Nothing is left of the charge, so its repeat is charged like a first request.
         if let Some(idempotency) = permit.idempotency.filter(|_| settled == 0) {
-            self.repeats.hold(permit.home).forget(permit.home, idempotency, permit.decision);
+            self.repeats.hold(permit.home, idempotency.key).forget(permit.home, idempotency, permit.decision);
         }
         Ok(Finished { reserved, settled })
     }
@@ -143,15 +145,38 @@ impl Engine {
             Counters::count(&self.counters.unrecorded);
             return Err(FinishError::Unavailable);
         };
-        let request = permit.request(mode, Charges::Amounts, difference, now);
-        let plan = permit.plan.tariff.plan(&request);
+        // Under the limits that are in force now: under those of then, what was used since would be cut down to them.
+        let (sold, route) = self.plan_now(permit);
+        let request = Request { route, ..permit.request(mode, Charges::Amounts, difference, now) };
+        let plan = sold.tariff.plan(&request);
+        // Only what gives back all of a charge concerns the name it was charged under.
+        let idempotency = permit.idempotency.filter(|_| settled == 0);
         self.meters.settle_then(&plan, &mut Readings::new(), |outcome| {
-            let overage = match outcome {
-                tollgate_core::settle::Outcome::Admitted { overage } => overage,
+            let overage = match (kind, outcome) {
+                (Kind::Refund, _) => permit.overage.min(difference.get()),
+                (_, Outcome::Admitted { overage }) => overage,
                 _ => 0,
             };
-            room.append(&record(permit, kind, Some(difference), overage, now));
+            let record = record(permit, kind, Some(difference), overage, now);
+            room.append(&Record { idempotency, ..record });
         });
         Ok(())
+    }
+
+    /// The plan that the caller of a permit has now, and the place of its route in it.
+    fn plan_now(&self, permit: &Permit) -> (Arc<Plan>, Option<RouteIndex>) {
+        let policy = self.snapshot.load();
+        let plan = if permit.account == 0 {
+            policy.anonymous_plan(&self.meters, &self.names)
+        } else {
+            let account = self.directory.account_by_serial(permit.account);
+            account.and_then(|account| {
+                policy.plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)
+            })
+        };
+        match plan {
+            Some(plan) => (plan, policy.route_of_number(permit.route_number)),
+            None => (Arc::clone(&permit.plan), permit.route),
+        }
     }
 }

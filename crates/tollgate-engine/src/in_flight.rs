@@ -6,8 +6,8 @@ use std::hash::RandomState;
 use parking_lot::Mutex;
 use tollgate_core::limit::Axis;
 use tollgate_core::plan::Mode;
-use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
+use tollgate_core::rule::{Amount, LEASE_DEFAULT};
 use tollgate_core::settle::Readings;
 use tollgate_core::tariff::Charges;
 use tollgate_core::time::{Nanos, Timestamp};
@@ -17,9 +17,9 @@ use crate::permit::Permit;
 
 const SHARDS: usize = 64;
 
-/// How long a request is in flight before its slot is renewed the first time: a third of the usual lease, so that one
-/// renewal may be late. Shorter ones, which is nearly all, are never looked at.
-const RENEWED_FROM: Nanos = Nanos::from_secs(20);
+/// A slot is renewed once this part of its lease has passed, so that some renewals may be late. Shorter requests, which is
+/// nearly all, are never renewed.
+const RENEWED_AFTER_ONE_OF: u64 = 3;
 
 /// Requests in flight that hold a slot.
 #[derive(Debug)]
@@ -58,11 +58,7 @@ impl Engine {
         for shard in &self.in_flight.0 {
             let long: Vec<Permit> = {
                 let shard = shard.lock();
-                shard
-                    .values()
-                    .filter(|permit| now.since(permit.charged_at) >= RENEWED_FROM)
-                    .cloned()
-                    .collect()
+                shard.values().filter(|permit| is_long(permit, now)).cloned().collect()
             };
             for permit in long {
                 let request = permit.request(Mode::Force, Charges::Slots, Amount::ONE, now);
@@ -78,4 +74,9 @@ impl Engine {
         }
         renewed
     }
+}
+
+fn is_long(permit: &Permit, now: Timestamp) -> bool {
+    let lease = permit.plan.tariff.leases().min().unwrap_or(LEASE_DEFAULT);
+    now.since(permit.charged_at) >= Nanos(lease.0 / RENEWED_AFTER_ONE_OF)
 }

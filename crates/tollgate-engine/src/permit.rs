@@ -54,6 +54,8 @@ pub struct Permit {
     pub(crate) route_number: u32,
     /// What was charged; nothing for a free request.
     pub(crate) cost: Option<Amount>,
+    /// How much of that lay above a limit whose overage is billed.
+    pub(crate) overage: u64,
     pub(crate) settles: Settles,
     pub(crate) charged_at: Timestamp,
     pub(crate) slot: SlotId,
@@ -101,7 +103,11 @@ impl Permits {
             }
         }
         match open.entry(permit.id()) {
-            Entry::Occupied(first) if !has_ended(first.get(), now) => return Some(permit),
+            // Whichever of the two settles the cost stays.
+            Entry::Occupied(mut first) if !has_ended(first.get(), now) => {
+                let is_repeat = permit.settles == Settles::Nothing;
+                return Some(if is_repeat { permit } else { first.insert(permit) });
+            }
             Entry::Occupied(mut ended) => drop(ended.insert(permit)),
             Entry::Vacant(free) => drop(free.insert(permit)),
         }
@@ -114,6 +120,8 @@ impl Permits {
     }
 }
 
+/// A permit lives as long as the slots it holds, and a minute at least.
 fn has_ended(permit: &Permit, now: Timestamp) -> bool {
-    now.since(permit.charged_at) >= LEASE_DEFAULT
+    let lease = permit.plan.tariff.leases().max().unwrap_or(LEASE_DEFAULT);
+    now.since(permit.charged_at) >= lease.max(LEASE_DEFAULT)
 }

@@ -29,6 +29,13 @@ pub fn plain(error: &str, title: &str, status: u16, detail: &str) -> String {
     document
 }
 
+/// The document for a request that was answered without a decision, or after one that had nothing to do with it.
+pub fn undecided(error: &str, title: &str, status: u16, detail: &str) -> String {
+    let mut document = head(error, title, status, detail);
+    document.push_str(",\"tier\":null,\"limit\":null,\"retry_after_ms\":0,\"decision_id\":null}");
+    document
+}
+
 /// The document for something that is wrong with one field of a request.
 pub fn of_field(error: &str, title: &str, status: u16, field: &str, detail: &str) -> String {
     let mut document = head(error, title, status, detail);

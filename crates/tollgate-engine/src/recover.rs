@@ -118,7 +118,12 @@ impl Engine {
             }
         });
         let report = report.map_err(RecoverError::Spool)?;
-        let latest = replay.latest;
+        let mut latest = replay.latest;
+        if total == 0 && tail > parts.spool.first() {
+            // Nothing to count again; when the last process ended, the last record still tells.
+            let last = parts.spool.read(Position(tail.0 - 1), |_, record| latest = record.at);
+            last.map_err(RecoverError::Spool)?;
+        }
         let recovered = Recovered {
             homes: checkpoint.homes,
             records: report.read,
@@ -154,7 +159,7 @@ impl Loaded {
             |row| rows.push((HomeId(row.home), Position(row.position), row.image.to_vec())),
             |row| {
                 let (home, name) = (HomeId(row.home), Idempotency { key: row.key, request: row.request });
-                repeats.hold(home).remember(home, name, DecisionId(row.decision), row.at);
+                repeats.hold(home, row.key).remember(home, name, DecisionId(row.decision), row.at);
             },
         );
         let position = Position(loaded.map_err(RecoverError::Database)?);
@@ -187,7 +192,7 @@ impl Replay<'_> {
     fn count(&mut self, position: Position, record: &Record) {
         self.latest = self.latest.max(record.at);
         if let Some(name) = record.idempotency {
-            let mut shard = self.checkpoint.repeats.hold(record.home);
+            let mut shard = self.checkpoint.repeats.hold(record.home, name.key);
             match record.kind {
                 Kind::Charge => shard.remember(record.home, name, DecisionId(record.decision), record.at),
                 Kind::Refund => shard.forget(record.home, name, DecisionId(record.decision)),

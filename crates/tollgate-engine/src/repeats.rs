@@ -46,9 +46,9 @@ impl Default for Repeats {
 
 impl Repeats {
     /// The shard of a name, held until the request is settled: of two at once, one is charged.
-    pub(crate) fn hold(&self, home: HomeId) -> MutexGuard<'_, Shard> {
-        // The home is a keyed hash: nobody chooses who waits for whom.
-        self.0[usize::try_from(home.0 % SHARDS as u128).unwrap_or(0)].lock()
+    pub(crate) fn hold(&self, home: HomeId, key: u64) -> MutexGuard<'_, Shard> {
+        // Both are keyed hashes: nobody chooses who waits for whom, and one account's names are in all shards.
+        self.0[usize::try_from((home.0 ^ u128::from(key)) % SHARDS as u128).unwrap_or(0)].lock()
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
     fn a_name_is_remembered_for_a_day_and_then_forgotten() {
         let repeats = Repeats::default();
         let home = HomeId(7);
-        let mut shard = repeats.hold(home);
+        let mut shard = repeats.hold(home, 1);
         shard.remember(home, Idempotency { key: 1, request: 2 }, DecisionId(3), at(100));
         assert_eq!(shard.find(home, 1, at(86_499)).unwrap().decision, DecisionId(3));
         assert_eq!(shard.find(home, 1, at(86_500)), None);

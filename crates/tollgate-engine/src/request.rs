@@ -25,7 +25,7 @@ pub struct CallerRequest<'r> {
 }
 
 /// What a caller presents.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub enum Credential<'r> {
     /// A key, as it was sent.
     Key(&'r str),
@@ -40,6 +40,18 @@ pub enum Credential<'r> {
     },
     /// Two keys that differ.
     Ambiguous,
+}
+
+/// Without the secret, and without the address: neither may get into a log.
+impl std::fmt::Debug for Credential<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Key(_) => "Key",
+            Self::ServiceToken(_) => "ServiceToken",
+            Self::Nothing { .. } => "Nothing",
+            Self::Ambiguous => "Ambiguous",
+        })
+    }
 }
 
 /// Whether a request is charged.

@@ -3,12 +3,12 @@
 //! Which meters changed since the last one, the spool itself tells: every change left a record. Nothing is written
 //! down on the way of a request for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use tollgate_core::plan::HomeId;
 use tollgate_core::time::Timestamp;
-use tollgate_ledger::{Kind, Position, ReadError};
+use tollgate_ledger::{Idempotency, Kind, Position, ReadError, Record};
 use tollgate_store::database::{Checkpoint, DatabaseError, IdempotencyRow, MeterRow};
 
 use crate::engine::Engine;
@@ -45,6 +45,19 @@ impl fmt::Display for SaveError {
 
 impl std::error::Error for SaveError {}
 
+/// What is to be remembered of a request with a name. One whose charge was given back is forgotten, as a row that has
+/// expired.
+fn name_row(record: &Record, name: Idempotency) -> IdempotencyRow {
+    IdempotencyRow {
+        home: record.home.0,
+        key: name.key,
+        request: name.request,
+        decision: record.decision,
+        at: if record.kind == Kind::Refund { Timestamp::EPOCH } else { record.at },
+        cost: record.cost,
+    }
+}
+
 impl Engine {
     /// Saves what the meters say. Blocking; says how many records the checkpoint covers that the last did not.
     pub fn save(&self, now: Timestamp) -> Result<u64, SaveError> {
@@ -53,29 +66,28 @@ impl Engine {
         // Not the tail: a record before it may still be on its way into its slot.
         let until = self.spool.durable();
         let mut changed = BTreeSet::new();
-        let mut idempotency = Vec::new();
+        let mut names = BTreeMap::new();
         let report = self.spool.read(saved.position, |position, record| {
             if position >= until {
                 return;
             }
             changed.insert(record.home);
-            if let (Kind::Charge, Some(name)) = (record.kind, record.idempotency) {
-                idempotency.push(IdempotencyRow {
-                    home: record.home.0,
-                    key: name.key,
-                    request: name.request,
-                    decision: record.decision,
-                    at: record.at,
-                    cost: record.cost,
-                });
+            if let Some(name) = record.idempotency {
+                names.insert((record.home, name.key), name_row(record, name));
             }
         });
         report.map_err(SaveError::Read)?;
         let covered = until.0.saturating_sub(saved.position.0);
+        if covered == 0 {
+            return Ok(0);
+        }
         // Meters first: a limit that is entered meanwhile is not in any image yet.
         let meters = changed.into_iter().map(|home| self.meter_row(home, now)).collect();
         let limits = self.meters.book_images_from(saved.limits);
         let entered = u32::try_from(limits.len()).unwrap_or(u32::MAX);
+        // The images may count records that came after the flush: a position that is remembered must be on disk.
+        self.spool.flush().map_err(SaveError::Flush)?;
+        let idempotency = names.into_values().collect();
         let checkpoint = Checkpoint { limits, meters, idempotency, position: until.0, now };
         self.database.save_checkpoint(checkpoint).wait().map_err(SaveError::Database)?;
         *saved = Saved { position: until, limits: saved.limits.saturating_add(entered) };

@@ -14,7 +14,6 @@ mod link;
 mod pool;
 mod problem;
 mod service;
-pub mod shape;
 mod steer;
 mod tunnel;
 mod upload;

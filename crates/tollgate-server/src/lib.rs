@@ -6,3 +6,4 @@ pub mod admin;
 pub mod decision;
 pub mod gateway;
 pub mod listen;
+pub mod shape;

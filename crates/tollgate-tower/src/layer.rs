@@ -164,5 +164,10 @@ fn introduce(decision: &Decision, headers: &mut HeaderMap) {
 fn is_ours(name: &HeaderName) -> bool {
     let ours = OURS.bytes();
     name.as_str().len() >= OURS.len()
-        && name.as_str().bytes().map(|byte| if byte == b'_' { b'-' } else { byte }).zip(ours).all(|(a, b)| a == b)
+        && name
+            .as_str()
+            .bytes()
+            .map(|byte| if byte == b'_' { b'-' } else { byte })
+            .zip(ours)
+            .all(|(a, b)| a == b)
 }

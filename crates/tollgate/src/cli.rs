@@ -187,7 +187,8 @@ impl Serve {
 }
 
 fn upstream(text: &str) -> Result<HttpUrl, String> {
-    HttpUrl::parse(text).map_err(|_| "expected a URL such as http://127.0.0.1:9000".to_owned())
+    let url = HttpUrl::parse(text).ok().filter(HttpUrl::is_upstream);
+    url.ok_or_else(|| "expected a URL such as http://127.0.0.1:9000 or http://127.0.0.1:9000/v1".to_owned())
 }
 
 fn store(text: &str) -> Result<StoreSettings, String> {

@@ -100,6 +100,12 @@ impl HttpUrl {
         Ok(Self(text.to_owned()))
     }
 
+    /// Whether requests can be forwarded to it: no query or fragment, with which no path could be joined, and nothing
+    /// outside of ASCII.
+    pub fn is_upstream(&self) -> bool {
+        self.0.is_ascii() && !self.0.contains(['?', '#'])
+    }
+
     /// The URL as it was typed.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -2,7 +2,7 @@
 
 use tollgate_engine::{CallerRequest, Decision, FinishError, Finished, Hold};
 
-use crate::place::{Caller, NOW, Place, answer, at, costing, header, request};
+use crate::place::{Caller, NOW, Place, answer, at, costing, header, policy, request};
 
 const PLANS: &str = "
 tiers:
@@ -56,6 +56,29 @@ fn a_failed_call_is_given_back_where_the_plan_says_so() {
     place.engine.finish(&permit, Some(503), None, at(1)).unwrap();
     assert_eq!(used(&place, &free), "1");
     assert_eq!(place.ledger_total(), 1);
+}
+
+#[test]
+fn overage_that_is_given_back_is_no_overage() {
+    let place = Place::new(
+        "tiers: {metered: {rate: 100, quota: 2, on_quota_exceeded: bill_overage, refund_on: 5xx}}",
+    );
+    let caller = place.caller("metered");
+    let permit = held(&place, &caller, 7).permit.unwrap();
+    place.engine.finish(&permit, Some(500), None, at(1)).unwrap();
+    let overages: Vec<_> = place.records().iter().map(|record| (record.cost, record.overage)).collect();
+    assert_eq!(overages, [(7, 5), (7, 5)]);
+}
+
+#[test]
+fn an_old_permit_does_not_cut_down_what_was_used_under_a_larger_plan_since() {
+    let place = Place::new("tiers: {free: {rate: 1, burst: 20}}");
+    let caller = place.caller("free");
+    let permit = held(&place, &caller, 1).permit.unwrap();
+    place.engine.reload(policy("tiers: {free: {rate: 1, burst: 300}}")).unwrap();
+    assert_eq!(answer(&place.ask(&costing(request(&caller.key), 250), at(1))), "200");
+    place.engine.finish(&permit, Some(200), Some(5), at(1)).unwrap();
+    assert_eq!(answer(&place.ask(&costing(request(&caller.key), 100), at(1))), "429 rate_limited");
 }
 
 #[test]

@@ -84,6 +84,27 @@ fn repeats_are_known_after_a_crash_before_and_after_a_checkpoint() {
 }
 
 #[test]
+fn what_was_given_back_before_a_crash_is_charged_again_and_what_was_settled_is_not() {
+    for saved in [false, true] {
+        let place = Place::new(PLANS);
+        let caller = place.caller("free");
+        let hold = |name| CallerRequest { hold: Hold::Yes, ..costing(named(&caller.key, name), 2) };
+        let failed = place.ask(&hold("failed"), NOW).permit.unwrap();
+        place.engine.finish(&failed, Some(500), None, NOW).unwrap();
+        let cheaper = place.ask(&hold("cheaper"), NOW);
+        place.engine.finish(&cheaper.permit.unwrap(), Some(200), Some(1), NOW).unwrap();
+        if saved {
+            place.engine.save(NOW).unwrap();
+        }
+        let place = place.crash(PLANS);
+        assert_eq!(place.ask(&hold("cheaper"), at(1)).id, cheaper.id, "saved: {saved}");
+        assert_eq!(place.ledger_total(), 1);
+        assert_eq!(answer(&place.ask(&hold("failed"), at(1))), "200");
+        assert_eq!(place.ledger_total(), 3, "saved: {saved}");
+    }
+}
+
+#[test]
 fn of_many_repeats_at_once_one_is_charged() {
     let place = Place::new("tiers: {free: {rate: 1_000, burst: 1_000}}");
     let caller = place.caller("free");

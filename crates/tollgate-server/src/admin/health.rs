@@ -92,7 +92,10 @@ pub(crate) async fn health(State(admin): State<Shared>, call: Call) -> Json<Heal
     let ledger = LedgerHealth::from(admin.engine.spool().health());
     let rejected = admin.reload.last().rejected;
     Json(HealthBody {
-        status: if matches!(ledger.state, LedgerState::Good) { Status::Ok } else { Status::Degraded },
+        status: match (&ledger.state, &rejected) {
+            (LedgerState::Good, None) => Status::Ok,
+            _ => Status::Degraded,
+        },
         version: env!("CARGO_PKG_VERSION"),
         uptime_s: call.now.since(admin.started).0 / 1_000_000_000,
         policy: PolicyHealth {

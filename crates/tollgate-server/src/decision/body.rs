@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -9,6 +10,9 @@ use http::{HeaderMap, Request};
 use http_body::Body;
 
 use super::refusal::Refusal;
+
+/// How long the next piece of a body may take: whoever says that there is one sends it.
+const PIECE_WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// Reads the JSON body of a request. One that comes in one piece is not copied.
 pub(super) async fn read<B>(request: &mut Request<B>, bytes_max: usize) -> Result<Bytes, Refusal>
@@ -43,7 +47,8 @@ where
     B: Body<Data = Bytes> + Unpin,
 {
     loop {
-        match poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
+        let frame = poll_fn(|context| Pin::new(&mut *body).poll_frame(context));
+        match tokio::time::timeout(PIECE_WAIT_MAX, frame).await.map_err(|_| Refusal::BrokenOff)? {
             None => return Ok(None),
             Some(Ok(frame)) => match frame.into_data() {
                 Ok(data) => return Ok(Some(data)),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::gateway::shape::{self, Malformed};
+use crate::shape::{self, Malformed};
 
 /// The longest method.
 const METHOD_LENGTH_MAX: usize = 32;

@@ -17,14 +17,13 @@ use crate::listen::Peer;
 
 use super::json::Wrong;
 use super::refusal::Refusal;
-use super::{Reply, field, reply};
+use super::{Reply, reply};
 
 const ACCOUNT: HeaderName = HeaderName::from_static("x-tollgate-account");
 const TIER: HeaderName = HeaderName::from_static("x-tollgate-tier");
 const DECISION: HeaderName = HeaderName::from_static("x-tollgate-decision");
 const STATUS: HeaderName = HeaderName::from_static("x-tollgate-status");
 const ERROR: HeaderName = HeaderName::from_static("x-tollgate-error");
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// What a proxy makes of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,10 +84,6 @@ fn decide(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let original = Original::of(headers)?;
-    let idempotency_key = match headers.get(IDEMPOTENCY_KEY) {
-        None => None,
-        Some(value) => Some(checked("Idempotency-Key", value, field::idempotency_key)?),
-    };
     let trusted = engine.trusted_proxies();
     let address = peer.map(|peer| identify::address(peer.address().ip(), headers, trusted));
     let policy = engine.policy();
@@ -97,7 +92,8 @@ fn decide(
         method: &original.method,
         path: &original.path,
         cost: None,
-        idempotency_key: idempotency_key.as_deref(),
+        // The header is the caller's, who would say of every request that it is a repeat.
+        idempotency_key: None,
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
     };

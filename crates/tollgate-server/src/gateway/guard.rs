@@ -14,7 +14,7 @@ use tower_service::Service;
 
 use super::download::ProxyBody;
 use super::problem::{self, Refusal};
-use super::shape;
+use crate::shape;
 
 /// How much a request may be.
 #[derive(Clone, Copy, Debug)]

@@ -13,14 +13,17 @@ const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
+const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
+const FORWARDED_PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
 /// What the upstream is told of the caller begins with this. Whoever decides has removed what the caller sent of it.
 const OURS: &str = "x-tollgate-";
 
-/// More than there are names that belong to one connection.
-const REMOVED_MAX: usize = 16;
+/// How many headers are removed in one pass: more than nearly any request has to remove.
+const REMOVED_AT_ONCE: usize = 16;
 
 /// Whether a header belongs to one connection and not to the request.
 fn is_hop(name: &HeaderName) -> bool {
@@ -38,15 +41,27 @@ fn is_hop(name: &HeaderName) -> bool {
 /// Removes what belongs to one connection.
 fn remove_hops(headers: &mut HeaderMap) {
     remove_named(headers);
-    let mut removed = [const { None }; REMOVED_MAX];
-    // The gateway itself tells the caller to go on, as soon as the body is wanted: what expects that is not passed on.
-    let names = headers.keys().filter(|name| is_hop(name) || **name == EXPECT);
-    for (place, name) in removed.iter_mut().zip(names) {
-        *place = Some(name.clone());
+    loop {
+        let mut removed = [const { None }; REMOVED_AT_ONCE];
+        let names = headers.keys().filter(|name| is_hop(name) || is_removed(name));
+        for (place, name) in removed.iter_mut().zip(names) {
+            *place = Some(name.clone());
+        }
+        let full = removed.iter().all(Option::is_some);
+        for name in removed.into_iter().flatten() {
+            headers.remove(name);
+        }
+        if !full {
+            return;
+        }
     }
-    for name in removed.into_iter().flatten() {
-        headers.remove(name);
-    }
+}
+
+/// Whether a header is not passed on although it belongs to the request. What is expected of the gateway it does itself,
+/// as soon as the body is wanted. Names with `_` are the same as those with `-` to many an upstream: whoever sends them
+/// would speak in another's name.
+fn is_removed(name: &HeaderName) -> bool {
+    *name == EXPECT || name.as_str().contains('_')
 }
 
 /// Removes the headers that `Connection` names.
@@ -135,6 +150,11 @@ fn add_forwarded(headers: &mut HeaderMap, peer: &Peer, trusted: &[Network]) {
         chain.extend_from_slice(peer.forwarded_for().as_bytes());
         HeaderValue::from_maybe_shared(bytes::Bytes::from(chain)).ok()
     });
+    if !is_trusted {
+        for name in [FORWARDED, REAL_IP, FORWARDED_PORT] {
+            headers.remove(name);
+        }
+    }
     headers.insert(FORWARDED_FOR, chain.unwrap_or_else(|| peer.forwarded_for().clone()));
     let host = headers.get(HOST).cloned();
     let said = [(FORWARDED_PROTO, Some(peer.scheme().forwarded_proto())), (FORWARDED_HOST, host)];

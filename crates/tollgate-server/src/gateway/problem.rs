@@ -2,7 +2,7 @@
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
-use serde_json::json;
+use tollgate_engine::problem as document;
 
 use super::download::ProxyBody;
 
@@ -64,17 +64,12 @@ impl Refusal {
 
 /// A problem document as RFC 9457 has it.
 pub(super) fn answer(status: StatusCode, error: &str, detail: &str) -> Response<ProxyBody> {
-    let document = json!({
-        "type": "about:blank",
-        "title": status.canonical_reason().unwrap_or("Error"),
-        "status": status.as_u16(),
-        "detail": detail,
-        "error": error,
-    });
-    let mut answer = Response::new(ProxyBody::whole(document.to_string()));
+    let title = status.canonical_reason().unwrap_or("Error");
+    let document = document::undecided(error, title, status.as_u16(), detail);
+    let mut answer = Response::new(ProxyBody::whole(document));
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(document::CONTENT_TYPE));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if status == StatusCode::METHOD_NOT_ALLOWED {
         let allowed = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";

@@ -42,7 +42,7 @@ async fn an_upstream_that_speaks_no_http_is_a_bad_gateway() {
 async fn an_upstream_that_does_not_answer_is_a_timeout() {
     let upstream = raw_upstream(|_, stream| async move {
         let _open = stream;
-        std::future::pending().await
+        std::future::pending::<()>().await;
     })
     .await;
     let mut setup = Setup::to(at(upstream, ""));
@@ -107,7 +107,7 @@ async fn an_answer_that_stands_still_is_cut() {
     let upstream = raw_upstream(|_, mut stream| async move {
         read_head(&mut stream).await;
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc").await.unwrap();
-        std::future::pending().await
+        std::future::pending::<()>().await;
     })
     .await;
     let mut setup = Setup::to(at(upstream, ""));

@@ -12,7 +12,7 @@ use crate::bed::{body, gateway, get, raw_upstream, read_head, rest};
 /// More than all buffers between two ends on one machine hold, much less than the whole.
 const STALLED_MAX: usize = 48 * 1024 * 1024;
 const WHOLE: usize = 1024 * 1024 * 1024;
-const PART: [u8; 64 * 1024] = [b'x'; 64 * 1024];
+static PART: [u8; 64 * 1024] = [b'x'; 64 * 1024];
 
 /// Writes a gigabyte as fast as it is taken, and counts what was.
 async fn pour(mut stream: TcpStream, count: Arc<AtomicUsize>) {
@@ -66,7 +66,7 @@ async fn an_answer_waits_for_its_caller() {
 async fn a_request_waits_for_its_upstream() {
     let upstream = raw_upstream(|_, mut stream| async move {
         read_head(&mut stream).await;
-        std::future::pending().await
+        std::future::pending::<()>().await;
     })
     .await;
     let address = {

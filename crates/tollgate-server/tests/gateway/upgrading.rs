@@ -92,7 +92,7 @@ async fn an_upstream_may_decline() {
     let upstream = raw_upstream(|_, mut stream| async move {
         read_head(&mut stream).await;
         stream.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno").await.unwrap();
-        std::future::pending().await
+        std::future::pending::<()>().await;
     })
     .await;
     let mut caller = TcpStream::connect(gateway(upstream).address).await.unwrap();

@@ -31,6 +31,9 @@ use secrets::Secrets;
 
 pub(super) fn run(args: &Serve) -> anyhow::Result<Exit> {
     logging::start(args.log.as_deref(), args.log_format).context("--log is no filter")?;
+    if args.config.as_deref().is_some_and(|path| path.as_os_str() == "-") {
+        bail!("a policy that is watched cannot come from standard input: write it to a file");
+    }
     let from = args.config.clone().map_or(PolicyFile::Sample, PolicyFile::File);
     let loaded = from.load()?;
     let document = match &loaded.document {
@@ -61,8 +64,9 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     let secrets = Secrets::load(data_dir.path())?;
     let server = document.server.clone();
     let engine = Arc::new(open_engine(&data_dir, &secrets, document)?);
+    policy_file::warn_of_unenforced(engine.policy().policy());
     let state = policy_file::reload_state(loaded, from, &engine);
-    let upkeep = upkeep::Upkeep::start(Arc::clone(&engine))?;
+    let upkeep = upkeep::Upkeep::start(&engine)?;
     let reload = {
         let (from, engine, state) = (from.clone(), Arc::clone(&engine), Arc::clone(&state));
         // As written, and not as overridden: that is what the file is compared with when it changes.
@@ -73,21 +77,21 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
         }
     };
     let (_watch, nudges) = watch::start(from.path(), reload)?;
-    // Whoever brings plans of their own has no use for keys that nobody asked for.
-    let demo_keys = match from {
-        PolicyFile::Sample => demo::create(&engine).await?,
-        PolicyFile::File(_) => Vec::new(),
-    };
     let shutdown = Shutdown::new();
     let addresses = listeners.addresses();
     let serving = listeners.serve(&engine, &secrets.admin_token, state, &server, &shutdown)?;
     // Whoever is told that it is ready may send a signal at once.
     let signals = signals::Signals::listen()?;
-    if let Some(path) = &args.ready_file {
-        ready::write(path, addresses)?;
-    }
+    // Whoever brings plans of their own has no use for keys that nobody asked for.
+    let demo_keys = match from {
+        PolicyFile::Sample => demo::create(&engine).await?,
+        PolicyFile::File(_) => Vec::new(),
+    };
     if !demo_keys.is_empty() {
         output::print(&demo::greeting(&demo_keys, addresses, &secrets.admin_token_place))?;
+    }
+    if let Some(path) = &args.ready_file {
+        ready::write(path, addresses)?;
     }
     tracing::info!(gateway = %addresses.gateway, decision = %addresses.decision, admin = %addresses.admin, "ready");
     signals.until_the_end(&nudges).await;

@@ -57,7 +57,7 @@ fn route(entry: &NamedEntry<RouteBody>, sink: &mut Sink) -> Option<(Place, Route
         None => Some(None),
     };
     let upstream = match body.upstream.given() {
-        Some(at) => super::server::http_url(at, "http://127.0.0.1:9000", sink).map(Some),
+        Some(at) => super::server::upstream_url(at, sink).map(Some),
         None => Some(None),
     };
     let (place, pattern) = pattern?;

@@ -22,7 +22,7 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
     report_shared(body, [gateway, decision, admin], sink);
     let upstream = match body.upstream.given() {
         None => Some(None),
-        Some(at) => http_url(at, "http://127.0.0.1:9000", sink).map(Some),
+        Some(at) => upstream_url(at, sink).map(Some),
     };
     let upstream_protocol = match body.upstream_protocol.value() {
         None | Some(UpstreamProtocolWord::Auto) => UpstreamProtocol::Auto,
@@ -115,6 +115,17 @@ fn network(at: &At<Text>, sink: &mut Sink) -> Option<Network> {
         }
     };
     sink.report(at.place, message, help);
+    None
+}
+
+/// A URL that requests can be forwarded to.
+pub(super) fn upstream_url(at: &At<Text>, sink: &mut Sink) -> Option<HttpUrl> {
+    let url = http_url(at, "http://127.0.0.1:9000", sink)?;
+    if url.is_upstream() {
+        return Some(url);
+    }
+    let help = "an upstream is a scheme, a host and perhaps a path, such as http://127.0.0.1:9000/v1";
+    report_url(at, "nothing can be forwarded to this URL", help, sink);
     None
 }
 

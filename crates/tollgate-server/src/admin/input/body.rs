@@ -1,5 +1,7 @@
 //! Bodies: of a bounded size, of the right type, and JSON where they say so.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
@@ -77,6 +79,10 @@ impl<S: Sync> FromRequest<S> for YamlText {
 fn expect_type(headers: &HeaderMap, wanted: &[&str]) -> Result<(), Problem> {
     let given = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = given.split(';').next().unwrap_or_default().trim();
+    // Said of nothing, and what `curl -d` says of everything. The token, which no form can send, keeps strangers out.
+    if essence.is_empty() || essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        return Ok(());
+    }
     if wanted.iter().any(|wanted| essence.eq_ignore_ascii_case(wanted)) {
         return Ok(());
     }
@@ -85,8 +91,15 @@ fn expect_type(headers: &HeaderMap, wanted: &[&str]) -> Result<(), Problem> {
     Err(Problem::new(Error::MediaType, detail).field("Content-Type"))
 }
 
+/// How long a body may take to arrive.
+const BODY_WAIT_MAX: Duration = Duration::from_secs(30);
+
 async fn read(body: Body) -> Result<Bytes, Problem> {
-    match Limited::new(body, BODY_BYTES_MAX).collect().await {
+    let whole = Limited::new(body, BODY_BYTES_MAX).collect();
+    let Ok(whole) = tokio::time::timeout(BODY_WAIT_MAX, whole).await else {
+        return Err(Problem::new(Error::MalformedBody, "The body did not arrive in time."));
+    };
+    match whole {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {
             let detail = format!("The body has more than {BODY_BYTES_MAX} bytes.");

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 #[schema(as = Tiers)]
 pub struct ExplainedTiers {
-    tiers: Vec<ExplainedTier>,
+    pub(super) tiers: Vec<ExplainedTier>,
 }
 
 /// A tier.

@@ -3,7 +3,10 @@
 use axum::Json;
 use axum::extract::State;
 
-use super::ExplainedTiers;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{ExplainedTier, ExplainedTiers};
 use crate::admin::Shared;
 
 /// List the tiers of the policy in force
@@ -14,8 +17,17 @@ use crate::admin::Shared;
     path = "/admin/v1/tiers",
     tag = "policy",
     operation_id = "listTiers",
-    responses((status = 200, description = "The tiers", body = ExplainedTiers))
+    responses((status = 200, description = "The tiers", body = TierList))
 )]
-pub(crate) async fn list(State(admin): State<Shared>) -> Json<ExplainedTiers> {
-    Json(ExplainedTiers::of(admin.engine.policy().policy()))
+pub(crate) async fn list(State(admin): State<Shared>) -> Json<TierList> {
+    let items = ExplainedTiers::of(admin.engine.policy().policy()).tiers;
+    Json(TierList { items, next: None })
+}
+
+/// The tiers of the policy in force, all of them at once
+#[derive(Serialize, ToSchema)]
+pub(crate) struct TierList {
+    items: Vec<ExplainedTier>,
+    /// Always null: there is no second page
+    next: Option<String>,
 }

@@ -62,6 +62,14 @@ fn a_caller_cannot_take_away_what_frames_its_request() {
 }
 
 #[test]
+fn names_that_are_another_name_to_many_do_not_pass_however_many_they_are() {
+    let names: Vec<String> = (0..100).map(|number| format!("x_forwarded_for_{number}")).collect();
+    let mut sent: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "1")).collect();
+    sent.push(("accept", "*/*"));
+    assert_eq!(forwarded(&sent, None, &[]), ["accept: */*"]);
+}
+
+#[test]
 fn of_te_only_trailers_pass() {
     assert_eq!(forwarded(&[("te", "gzip, Trailers"), ("connection", "te")], None, &[]), ["te: trailers"]);
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -23,6 +23,8 @@ impl DataDir {
         DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(path).with_context(|| {
             format!("cannot make the data directory {}: choose another with --data-dir", path.display())
         })?;
+        // One that was there may be open to others. Where that is somebody else's to change, it stays.
+        let _ = fs::set_permissions(path, fs::Permissions::from_mode(DIRECTORY_MODE));
         let lock_path = path.join("lock");
         let mut lock = OpenOptions::new()
             .read(true)

@@ -1,7 +1,7 @@
-//! What has to be done now and then, on a thread of its own: nothing of it is on the way of a request.
+//! What has to be done now and then, on threads of its own: nothing of it is on the way of a request.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -10,58 +10,64 @@ use tollgate_engine::Engine;
 
 /// How often the clock is set by the wall's, and long requests keep their slots.
 const BEAT: Duration = Duration::from_secs(1);
-/// How often slots of long requests are renewed, in beats.
-const RENEW_EVERY: u64 = 5;
-/// How often the meters are saved, in beats. A start counts again what was recorded since, at a million records a
-/// second or so: ten seconds of a busy server are read in less than one.
-const SAVE_EVERY: u64 = 10;
-/// How often idle meters are forgotten, in beats.
-const SWEEP_EVERY: u64 = 60;
+/// How often the meters are saved. A start counts again what was recorded since, at a million records a second or so:
+/// ten seconds of a busy server are read in less than one.
+const SAVE_EVERY: Duration = Duration::from_secs(10);
+/// How often idle meters are forgotten, in saves.
+const SWEEP_EVERY: u64 = 6;
 
-/// The thread that keeps an engine in order until it is stopped.
+/// The threads that keep an engine in order until they are stopped. Two of them: a slow disk must not cost slots.
 pub(super) struct Upkeep {
-    stop: Sender<()>,
-    thread: JoinHandle<()>,
+    threads: Vec<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Upkeep {
-    pub(super) fn start(engine: Arc<Engine>) -> anyhow::Result<Self> {
-        let (stop, stopped) = channel();
-        let thread = std::thread::Builder::new()
-            .name("tollgate-upkeep".to_owned())
-            .spawn(move || run(&engine, &stopped))
-            .context("cannot start a thread")?;
-        Ok(Self { stop, thread })
+    pub(super) fn start(engine: &Arc<Engine>) -> anyhow::Result<Self> {
+        let beat = thread("tollgate-beat", BEAT, Arc::clone(engine), |engine, _| {
+            engine.clock().follow();
+            engine.renew(engine.now());
+        })?;
+        let mut failing = false;
+        let saves = thread("tollgate-upkeep", SAVE_EVERY, Arc::clone(engine), move |engine, round| {
+            failing = save(engine, failing);
+            if round % SWEEP_EVERY == 0 {
+                let swept = engine.sweep(engine.now());
+                tracing::debug!(forgotten = swept.forgotten, kept = swept.kept, "swept idle meters");
+            }
+        })?;
+        Ok(Self { threads: vec![beat, saves] })
     }
 
     /// Stops, after what is being done is done.
     pub(super) fn stop(self) {
-        drop(self.stop);
-        if self.thread.join().is_err() {
-            tracing::error!("the upkeep thread has panicked");
+        for (stop, thread) in self.threads {
+            drop(stop);
+            if thread.join().is_err() {
+                tracing::error!("an upkeep thread has panicked");
+            }
         }
     }
 }
 
-fn run(engine: &Engine, stopped: &Receiver<()>) {
-    let mut failing = false;
-    for beat in 1.. {
-        if stopped.recv_timeout(BEAT) != Err(RecvTimeoutError::Timeout) {
-            return;
+/// A thread that does something every so often, counting from 1, until the sender is dropped.
+fn thread(
+    name: &str,
+    every: Duration,
+    engine: Arc<Engine>,
+    mut work: impl FnMut(&Engine, u64) + Send + 'static,
+) -> anyhow::Result<(Sender<()>, JoinHandle<()>)> {
+    let (stop, stopped) = channel();
+    let run = move || {
+        for round in 1.. {
+            if stopped.recv_timeout(every) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            work(&engine, round);
         }
-        engine.clock().follow();
-        let now = engine.now();
-        if beat % RENEW_EVERY == 0 {
-            engine.renew(now);
-        }
-        if beat % SAVE_EVERY == 0 {
-            failing = save(engine, failing);
-        }
-        if beat % SWEEP_EVERY == 0 {
-            let swept = engine.sweep(now);
-            tracing::debug!(forgotten = swept.forgotten, kept = swept.kept, "swept idle meters");
-        }
-    }
+    };
+    let thread =
+        std::thread::Builder::new().name(name.to_owned()).spawn(run).context("cannot start a thread")?;
+    Ok((stop, thread))
 }
 
 /// Saves the meters. A failure is logged when it begins and when it ends; says whether it goes on.

@@ -25,6 +25,8 @@ pub enum Malformed {
     LengthAmbiguous,
     /// The body is coded in a way other than `chunked`.
     CodingUnknown,
+    /// The method is not written in capitals.
+    MethodSmall,
     /// The path does not start with `/`.
     PathRelative,
     /// The path has `.` or `..` as a part, plain or encoded.
@@ -50,6 +52,7 @@ impl fmt::Display for Malformed {
             Self::HostDisagrees => "The Host header is not the host of the request's target.",
             Self::LengthAmbiguous => "The length of the request's body is not given in exactly one way.",
             Self::CodingUnknown => "The request's Transfer-Encoding is something else than chunked.",
+            Self::MethodSmall => "The request's method has small letters.",
             Self::PathRelative => "The request's path does not start with a slash.",
             Self::PathDots => "The request's path has . or .. as a part.",
             Self::PathEmptySegment => "The request's path has two slashes in a row.",
@@ -69,6 +72,10 @@ impl std::error::Error for Malformed {}
 pub fn check(parts: &request::Parts) -> Result<(), Malformed> {
     check_host(parts)?;
     check_length(&parts.headers)?;
+    // Routes name methods in capitals, and some upstreams do not care.
+    if parts.method.as_str().bytes().any(|byte| byte.is_ascii_lowercase()) {
+        return Err(Malformed::MethodSmall);
+    }
     match parts.uri.path() {
         "*" if parts.method == Method::OPTIONS => Ok(()),
         path => check_path(path.as_bytes()),
