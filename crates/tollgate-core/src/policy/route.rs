@@ -258,7 +258,7 @@ mod tests {
             ("POST /api/convert", "POST", "/api/conver%74"),
             ("POST /api/convert", "POST", "/%61pi/%63%6Fnvert"),
             ("POST /api/convert", "POST", "/api/convert;v=1"),
-            ("/a b", "GET", "/a%20b"),
+            ("/a+b", "GET", "/a%2Bb"),
         ];
         for (text, method, path) in fits {
             assert!(pattern(text).matches(method, path), "{text} {method} {path}");

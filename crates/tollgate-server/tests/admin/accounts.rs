@@ -120,7 +120,7 @@ fn another_tier_applies_at_once() {
         names.collect::<Vec<_>>().join(" ")
     };
     let limits = place.get("/admin/v1/accounts/acme/limits").expect(200);
-    assert_eq!(names(&limits), r#""searches" "concurrency" "quota""#);
+    assert_eq!(names(&limits), r#""rate" "searches" "concurrency" "quota""#);
     set("prp").problem(422, "undefined_tier", Some("tier"));
     assert_eq!(place.get("/admin/v1/accounts/acme").expect(200)["tier"], "pro");
     let missing = place.json("PUT", "/admin/v1/accounts/acme/tier", &json!({}));

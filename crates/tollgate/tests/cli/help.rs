@@ -39,7 +39,8 @@ fn every_command_has_help_with_an_example() {
 }
 
 /// The golden files of other tests.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
+    "answers",
     "check-misspelt-tier-key.json",
     "explain-full.json",
     "explain-full.txt",

@@ -95,6 +95,7 @@ fn json_is_what_the_server_answered() {
     assert_eq!(story.json(&["key", "show", id]), shown["keys"][0]);
     assert_eq!(story.json(&["account", "set-tier", "acme", "free"])["tier"], "free");
     assert_ne!(story.json(&["key", "rotate", id])["key"], made["key"]);
+    story.json(&["account", "create", "Other", "--tier", "free", "--id", "other"]);
     assert_eq!(story.json(&["account", "list", "--limit", "1"])["next"], "c1");
 
     for (status, refused) in [
