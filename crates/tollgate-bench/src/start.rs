@@ -1,4 +1,4 @@
-//! The suite `start`: how long `tollgate serve` takes until it is ready, and how much memory it has, with many accounts.
+//! The suite `start`: how long `tollgate serve` takes until it is ready, and its memory, with many accounts.
 
 mod accounts;
 

@@ -17,8 +17,8 @@ use crate::permit::Permit;
 
 const SHARDS: usize = 64;
 
-/// A slot is renewed once this part of its lease has passed, so that some renewals may be late. Shorter requests, which is
-/// nearly all, are never renewed.
+/// A slot is renewed once this part of its lease has passed, so that some renewals may be late. Shorter requests, which
+/// is nearly all, are never renewed.
 const RENEWED_AFTER_ONE_OF: u64 = 3;
 
 /// Requests in flight that hold a slot.
