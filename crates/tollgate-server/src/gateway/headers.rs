@@ -58,8 +58,8 @@ fn remove_hops(headers: &mut HeaderMap) {
 }
 
 /// Whether a header is not passed on although it belongs to the request. What is expected of the gateway it does
-/// itself, as soon as the body is wanted. Names with `_` are the same as those with `-` to many an upstream: whoever sends them
-/// would speak in another's name.
+/// itself, as soon as the body is wanted. Names with `_` are the same as those with `-` to many an upstream: whoever
+/// sends them would speak in another's name.
 fn is_removed(name: &HeaderName) -> bool {
     *name == EXPECT || name.as_str().contains('_')
 }
