@@ -65,7 +65,9 @@ fn contestants(suite: &str, ran: &[Ran]) -> Table {
 
 fn line(wanted: &Comparison, ours: &Ran, peer: &Ran) -> [String; 6] {
     let ratio = ours.laps.over(&peer.laps);
-    let verdict = wanted.target.map_or("", |target| if ratio.per_s >= target { "met" } else { "MISSED" });
+    // By the worse of the two: one is blurred by what else the machine does, the other by who waits for whom.
+    let worse = ratio.per_s.min(ratio.per_core_s);
+    let verdict = wanted.target.map_or("", |target| if worse >= target { "met" } else { "MISSED" });
     [
         ours.name.to_owned(),
         peer.name.to_owned(),
@@ -132,6 +134,10 @@ mod tests {
         let wanted = Comparison { ours: "a", peer: "b", target: Some(0.9) };
         assert_eq!(line(&wanted, &ran("a", 95.0), &ran("b", 100.0))[5], "met");
         assert_eq!(line(&wanted, &ran("a", 85.0), &ran("b", 100.0))[5], "MISSED");
+        let mut wasteful = Laps::default();
+        wasteful.push(Lap { per_s: 95.0, per_core_s: 50.0, busy: 1.0, p99_ms: 1.0 });
+        let wasteful = Ran { name: "a", laps: wasteful };
+        assert_eq!(line(&wanted, &wasteful, &ran("b", 100.0))[5], "MISSED");
     }
 
     #[test]

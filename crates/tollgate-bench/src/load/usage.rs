@@ -29,21 +29,34 @@ fn ticks_if_of(stat: &str, group: u32) -> Option<u64> {
     (of == group).then_some(user + system)
 }
 
-/// Resident memory of a process, in bytes.
-pub(crate) fn resident_bytes(pid: u32) -> Result<u64> {
-    let status = read_to_string(format!("/proc/{pid}/status")).context("the process has ended")?;
-    resident(&status).context("no VmRSS in its status")
+/// Memory of a process that is in use now, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Resident {
+    /// All of it.
+    pub(crate) all: u64,
+    /// What is no page of a file, such as the program itself or mapped data that the system may drop.
+    pub(crate) anonymous: u64,
 }
 
-fn resident(status: &str) -> Option<u64> {
-    let value = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kilobytes: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1_024)
+impl Resident {
+    pub(crate) fn of(pid: u32) -> Result<Self> {
+        let status = read_to_string(format!("/proc/{pid}/status")).context("the process has ended")?;
+        Self::parse(&status).context("no VmRSS and RssAnon in its status")
+    }
+
+    fn parse(status: &str) -> Option<Self> {
+        let bytes = |name: &str| {
+            let value = status.lines().find_map(|line| line.strip_prefix(name))?;
+            let kilobytes: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
+            Some(kilobytes * 1_024)
+        };
+        Some(Self { all: bytes("VmRSS:")?, anonymous: bytes("RssAnon:")? })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{resident, ticks_if_of};
+    use super::{Resident, ticks_if_of};
 
     const STAT: &str = "7 (a) b) R 1 42 7 0 -1 4194304 95 0 0 0 30 12 0 0 20 0 1 0 100 200 300";
 
@@ -56,7 +69,8 @@ mod tests {
 
     #[test]
     fn resident_memory_is_in_kilobytes() {
-        assert_eq!(resident("Name:\ttollgate\nVmRSS:\t   2048 kB\n"), Some(2_097_152));
-        assert_eq!(resident("Name:\tkthreadd\n"), None);
+        let status = "Name:\ttollgate\nVmRSS:\t   2048 kB\nRssAnon:\t   1024 kB\nRssFile:\t   1024 kB\n";
+        assert_eq!(Resident::parse(status), Some(Resident { all: 2_097_152, anonymous: 1_048_576 }));
+        assert_eq!(Resident::parse("Name:\tkthreadd\n"), None);
     }
 }
