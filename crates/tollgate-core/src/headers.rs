@@ -1,16 +1,14 @@
 //! What the meters say, as response headers, in the four families that clients read.
 //!
-//! Headers are handed to a sink one by one, formatted in place: the caller decides what they become.
+//! The values are written into one text: the caller decides what they become.
 
 mod field;
 mod fields;
+mod lines;
 mod structured;
 
 pub use field::Field;
-
-use std::fmt::Write as _;
-
-use arrayvec::ArrayString;
+pub use lines::{Lines, Spans, push_number};
 
 use crate::limit::{Axis, Excess, Limit, LimitName, RefusalStatus};
 use crate::plan::ChargePlan;
@@ -18,45 +16,26 @@ use crate::policy::responses::{HeaderFamily, Responses};
 use crate::settle::{Outcome, Reading};
 use crate::time::Timestamp;
 
-/// The longest header value: sixteen limits with names of 64 characters, and their numbers.
-const VALUE_MAX: usize = 2_048;
-
-/// A header value while it is being written.
-type Value = ArrayString<VALUE_MAX>;
-
-/// Writes the headers of a settled plan: the meters', and `Retry-After` where the refusal is one that can be
-/// waited out.
-pub fn write(
-    plan: &ChargePlan<'_>,
-    outcome: Outcome,
-    readings: &[Reading],
-    responses: &Responses,
-    mut sink: impl FnMut(Field, &str),
-) {
+/// The headers of a settled plan: the meters', and `Retry-After` where the refusal is one that can be waited out.
+pub fn lines(plan: &ChargePlan<'_>, outcome: Outcome, readings: &[Reading], responses: &Responses) -> Lines {
     let shown = Shown { plan, outcome, readings };
+    let mut lines = Lines::new();
     for family in &responses.headers {
         match family {
-            HeaderFamily::Ietf => structured::write(&shown, &mut sink),
-            HeaderFamily::RateLimit => fields::rate(&shown, &mut sink),
-            HeaderFamily::XRateLimit => fields::x_rate(&shown, &mut sink),
-            HeaderFamily::XQuota => fields::quota(&shown, responses.quota_reset, &mut sink),
+            HeaderFamily::Ietf => structured::write(&shown, &mut lines),
+            HeaderFamily::RateLimit => fields::rate(&shown, &mut lines),
+            HeaderFamily::XRateLimit => fields::x_rate(&shown, &mut lines),
+            HeaderFamily::XQuota => fields::quota(&shown, responses.quota_reset, &mut lines),
         }
     }
     // Who is refused for a spent quota, or served beyond it, is told so whatever families were chosen.
     if shown.is_beyond_quota() && !responses.headers.contains(&HeaderFamily::XQuota) {
-        fields::quota(&shown, responses.quota_reset, &mut sink);
+        fields::quota(&shown, responses.quota_reset, &mut lines);
     }
     if let Some(seconds) = shown.retry_after() {
-        put(&mut sink, Field::RetryAfter, format_args!("{seconds}"));
+        lines.number(Field::RetryAfter, seconds);
     }
-}
-
-fn put(sink: &mut impl FnMut(Field, &str), field: Field, value: std::fmt::Arguments<'_>) {
-    let mut text = Value::new();
-    // A value that does not fit is left out whole: half a header would be worse than none.
-    if text.write_fmt(value).is_ok() {
-        sink(field, &text);
-    }
+    lines
 }
 
 /// A settled plan, as headers look at it.

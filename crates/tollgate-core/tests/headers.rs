@@ -5,7 +5,7 @@
 use sfv::{BareItem, ListEntry, Parser};
 use tollgate_core::book::LimitBook;
 use tollgate_core::file;
-use tollgate_core::headers::Field;
+use tollgate_core::headers;
 use tollgate_core::meter::Meter;
 use tollgate_core::plan::{HomeId, Mode};
 use tollgate_core::policy::responses::{QuotaReset, Responses};
@@ -50,10 +50,13 @@ impl Caller {
         });
         let mut readings = Readings::new();
         let outcome = settle(&plan, &mut self.meters, &mut readings);
-        let mut headers = Vec::new();
-        let mut sink = |field: Field, value: &str| headers.push((field.name(), value.to_owned()));
-        tollgate_core::headers::write(&plan, outcome, &readings, &self.responses, &mut sink);
-        (outcome, headers)
+        let lines = headers::lines(&plan, outcome, &readings, &self.responses);
+        assert!(lines.iter().all(|(field, value)| !value.contains(if field.is_plain() {
+            '"'
+        } else {
+            '\\'
+        })));
+        (outcome, lines.iter().map(|(field, value)| (field.name(), value.to_owned())).collect())
     }
 }
 

@@ -345,7 +345,7 @@ struct Shown {
 impl Shown {
     fn of(plan: &ChargePlan<'_>, outcome: Outcome, readings: &[Reading], policy: &PolicySnapshot) -> Self {
         let responses = &policy.policy().responses;
-        let headers = HeaderLines::collect(|sink| headers::write(plan, outcome, readings, responses, sink));
+        let headers = headers::lines(plan, outcome, readings, responses).into();
         Self { limits: limits_now(plan, readings), headers }
     }
 

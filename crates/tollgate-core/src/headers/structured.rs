@@ -1,8 +1,6 @@
 //! `RateLimit-Policy` and `RateLimit`: structured fields (RFC 9651), one item for each limit.
 
-use std::fmt::Write as _;
-
-use super::{Field, Shown, Value};
+use super::{Field, Lines, Shown, push_number};
 use crate::calendar::Period;
 use crate::limit::Limit;
 use crate::rule::Rule;
@@ -12,50 +10,47 @@ use crate::time::Timestamp;
 /// The largest integer that a structured field can hold.
 const INTEGER_MAX: u64 = 999_999_999_999_999;
 
-pub(super) fn write(shown: &Shown<'_>, sink: &mut impl FnMut(Field, &str)) {
-    let mut policy = Value::new();
-    let mut state = Value::new();
-    for ((limit, reading), charge) in shown.readings().zip(shown.plan.charges()) {
-        let period = charge.period.as_ref();
-        let fits = item(&mut policy, limit)
-            .and_then(|()| policy_parameters(&mut policy, limit, period, shown.now()))
-            .and_then(|()| item(&mut state, limit))
-            .and_then(|()| state_parameters(&mut state, limit, reading));
-        if fits.is_err() {
-            return;
+pub(super) fn write(shown: &Shown<'_>, lines: &mut Lines) {
+    lines.line(Field::RateLimitPolicy, |text| {
+        for (index, charge) in shown.plan.charges().iter().enumerate() {
+            item(text, index, charge.limit);
+            policy_parameters(text, charge.limit, charge.period.as_ref(), shown.now());
         }
-    }
-    if !policy.is_empty() {
-        sink(Field::RateLimitPolicy, &policy);
-        sink(Field::RateLimit, &state);
-    }
+    });
+    lines.line(Field::RateLimit, |text| {
+        for (index, (limit, reading)) in shown.readings().enumerate() {
+            item(text, index, limit);
+            state_parameters(text, limit, reading);
+        }
+    });
 }
 
 /// A limit's name needs no escaping: its alphabet has neither quotes nor backslashes.
-fn item(list: &mut Value, limit: &Limit) -> std::fmt::Result {
-    let separator = if list.is_empty() { "" } else { ", " };
-    write!(list, "{separator}\"{}\"", limit.name)
+fn item(text: &mut String, index: usize, limit: &Limit) {
+    text.push_str(if index == 0 { "\"" } else { ", \"" });
+    text.push_str(limit.name.as_str());
+    text.push('"');
 }
 
-fn policy_parameters(
-    out: &mut Value,
-    limit: &Limit,
-    period: Option<&Period>,
-    now: Timestamp,
-) -> std::fmt::Result {
-    write!(out, ";q={}", limit.rule.capacity().min(INTEGER_MAX))?;
+fn policy_parameters(text: &mut String, limit: &Limit, period: Option<&Period>, now: Timestamp) {
+    text.push_str(";q=");
+    push_number(text, limit.rule.capacity().min(INTEGER_MAX));
     match window_s(&limit.rule, period, now) {
-        Some(seconds) => write!(out, ";w={seconds}"),
-        None => write!(out, ";qu=\"concurrent-requests\""),
+        Some(seconds) => {
+            text.push_str(";w=");
+            push_number(text, seconds);
+        }
+        None => text.push_str(";qu=\"concurrent-requests\""),
     }
 }
 
-fn state_parameters(out: &mut Value, limit: &Limit, reading: &Reading) -> std::fmt::Result {
-    write!(out, ";r={}", reading.remaining.min(INTEGER_MAX))?;
-    match limit.rule {
-        // When a slot is released is up to others.
-        Rule::Concurrency { .. } => Ok(()),
-        _ => write!(out, ";t={}", reading.next.as_secs_ceil()),
+fn state_parameters(text: &mut String, limit: &Limit, reading: &Reading) {
+    text.push_str(";r=");
+    push_number(text, reading.remaining.min(INTEGER_MAX));
+    // When a slot is released is up to others.
+    if !matches!(limit.rule, Rule::Concurrency { .. }) {
+        text.push_str(";t=");
+        push_number(text, reading.next.as_secs_ceil());
     }
 }
 

@@ -34,13 +34,12 @@ enum Dialect {
     Nginx,
 }
 
-pub(super) async fn any<B>(engine: &Engine, request: Request<B>) -> Reply {
+pub(super) async fn any<B>(engine: &Engine, request: Request<B>, peer: Option<&Peer>) -> Reply {
     let dialect = match dialect(request.uri().query()) {
         Ok(dialect) => dialect,
         Err(refusal) => return refusal.reply(),
     };
     let now = engine.now();
-    let peer = request.extensions().get::<Peer>();
     let (error, reply) = match decide(engine, request.headers(), peer, now) {
         Err(refusal) => (refusal.error(), refusal.reply()),
         Ok(decision) => {

@@ -165,7 +165,7 @@ pub(crate) async fn answered<B>(service: &DecisionService, request: Request<B>) 
 where
     B: http_body::Body<Data = Bytes> + Unpin,
 {
-    let (parts, body) = service.clone().answer(request).await.into_parts();
+    let (parts, body) = service.respond(request, None).await.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     let body = String::from_utf8(body.to_vec()).unwrap();
     Answered { status: parts.status.as_u16(), headers: parts.headers, body }
