@@ -2,24 +2,23 @@
 
 use std::sync::Arc;
 
-use tollgate_core::headers;
 use tollgate_core::limit::{Axis, Excess};
+use tollgate_core::limit_now::LimitNow;
 use tollgate_core::plan::{ChargePlan, HomeId, Mode};
 use tollgate_core::policy::{Bypass, DegradedQuota, Durability, RefundOn, Route, RouteIndex};
 use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
-use tollgate_core::settle::{Outcome, Reading, Readings};
+use tollgate_core::settle::{Outcome, Readings};
 use tollgate_core::tariff::{Charges, Plan, Request};
-use tollgate_core::time::{Nanos, Timestamp};
+use tollgate_core::time::Timestamp;
 use tollgate_ledger::{Idempotency, Kind, Position, Reservation};
 use tollgate_store::directory::{Account, Key, Verified};
 use tollgate_store::key_text::PresentedKey;
 
 use crate::answer::ErrorCode;
-use crate::decision::{Answer, Decision, Denial, LimitNow};
+use crate::decision::{Answer, Decision, Denial};
 use crate::engine::{Counters, Engine};
 use crate::ids::DecisionId;
-use crate::lines::HeaderLines;
 use crate::permit::{Permit, Settles};
 use crate::record::record;
 use crate::request::{CallerRequest, Credential, Hold, Purpose};
@@ -121,13 +120,13 @@ impl Engine {
         let mut readings = Readings::new();
         let request = way.request_of(permit, Mode::Peek, Charges::All);
         let plan = permit.plan.tariff.plan(&request);
-        let outcome = self.meters.settle(&plan, &mut readings);
-        // A peek that would be refused is no reason to say "retry after": it is not why this was refused.
-        let outcome =
-            if let Outcome::Admitted { .. } = outcome { outcome } else { Outcome::Admitted { overage: 0 } };
-        let shown = Shown::of(&plan, outcome, &readings, &way.policy);
-        let denial = Denial::of(error);
-        shown.into_decision(way.decision(caller, permit.route, Answer::Denied(denial)))
+        self.meters.settle(&plan, &mut readings);
+        let mut decision = way.decision(caller, permit.route, Answer::Denied(Denial::of(error)));
+        decision.limits = LimitNow::all(&plan, &readings);
+        if error == ErrorCode::Unavailable {
+            decision.deny_unavailable();
+        }
+        decision
     }
 
     /// Settles a request that may be a repeat. The name is held meanwhile: of two at once, one is charged.
@@ -168,7 +167,6 @@ impl Engine {
 
     /// All limits together: every meter is charged, or none is.
     fn settle(&self, way: &Way<'_>, caller: Caller, mut permit: Permit) -> Decision {
-        let Way { policy, now, .. } = way;
         let mode = if way.request.purpose == Purpose::Peek { Mode::Peek } else { Mode::Charge };
         // A free request, or one that was charged before, takes a place in flight and nothing else.
         let charges = if permit.cost.is_some() { Charges::All } else { Charges::Slots };
@@ -176,29 +174,30 @@ impl Engine {
         let tariff = &sold.tariff;
         let plan = tariff.plan(&way.request_of(&permit, mode, charges));
         let room = match (mode, permit.cost) {
-            (Mode::Charge, Some(_)) => match self.room(policy, &sold) {
+            (Mode::Charge, Some(_)) => match self.room(&way.policy, &sold) {
                 Ok(room) => room,
                 Err(error) => return self.refuse_known(way, caller, &permit, error),
             },
             _ => None,
         };
         let mut readings = Readings::new();
-        let settled = self.settle_and_record(&plan, &permit, room, *now, &mut readings);
+        let settled = self.settle_and_record(&plan, &permit, room, way.now, &mut readings);
         let answer = answer_of(&plan, settled.outcome);
-        let shown = if charges == Charges::All {
-            Shown::of(&plan, settled.outcome, &readings, policy)
+        let limits = if charges == Charges::All {
+            LimitNow::all(&plan, &readings)
         } else {
             // What it does not take is shown all the same.
             let all = tariff.plan(&way.request_of(&permit, Mode::Peek, Charges::All));
             self.meters.settle(&all, &mut readings);
-            Shown::of(&all, among(&plan, settled.outcome, &all), &readings, policy)
+            LimitNow::all(&all, &readings)
         };
         let admitted = answer == Answer::Admitted && mode == Mode::Charge;
         let kept = admitted
             && (way.request.hold == Hold::Yes
                 || tariff.has(Axis::Concurrency)
                 || sold.refund_on == RefundOn::ServerError);
-        let mut decision = shown.into_decision(way.decision(caller, permit.route, answer));
+        let mut decision = way.decision(caller, permit.route, answer);
+        decision.limits = limits;
         decision.pending = settled.recorded.filter(|_| way.is_strict());
         if let Outcome::Admitted { overage } = settled.outcome {
             permit.overage = overage;
@@ -299,8 +298,8 @@ impl Way<'_> {
             account: None,
             policy: Arc::clone(&self.policy),
             route: None,
+            now: self.now,
             limits: Vec::new(),
-            headers: HeaderLines::default(),
             charged: None,
             permit: None,
             pending: None,
@@ -319,8 +318,8 @@ impl Way<'_> {
             account: caller.account,
             policy: Arc::clone(&self.policy),
             route,
+            now: self.now,
             limits: Vec::new(),
-            headers: HeaderLines::default(),
             charged: None,
             permit: None,
             pending: None,
@@ -333,58 +332,6 @@ impl Permit {
     pub(crate) fn request(&self, mode: Mode, which: Charges, cost: Amount, now: Timestamp) -> Request {
         let (home, key, route, slot) = (self.home, self.key_number, self.route, self.slot);
         Request { home, key, route, cost, now, mode, slot, which }
-    }
-}
-
-/// What the limits of a settled plan say.
-struct Shown {
-    limits: Vec<LimitNow>,
-    headers: HeaderLines,
-}
-
-impl Shown {
-    fn of(plan: &ChargePlan<'_>, outcome: Outcome, readings: &[Reading], policy: &PolicySnapshot) -> Self {
-        let responses = &policy.policy().responses;
-        let headers = headers::lines(plan, outcome, readings, responses).into();
-        Self { limits: limits_now(plan, readings), headers }
-    }
-
-    fn into_decision(self, mut decision: Decision) -> Decision {
-        decision.limits = self.limits;
-        decision.headers = self.headers;
-        if matches!(&decision.answer, Answer::Denied(denial) if denial.error == ErrorCode::Unavailable) {
-            decision.deny_unavailable();
-        }
-        decision
-    }
-}
-
-/// What every limit of a plan says.
-pub(crate) fn limits_now(plan: &ChargePlan<'_>, readings: &[Reading]) -> Vec<LimitNow> {
-    let lines = plan.charges().iter().zip(readings).map(|(charge, reading)| LimitNow {
-        name: charge.limit.name.clone(),
-        limit: charge.limit.rule.per_window(),
-        used: reading.used,
-        remaining: reading.remaining,
-        reset: match charge.limit.axis {
-            // An unused quota has nothing to reset; its period still ends.
-            Axis::Quota if reading.reset == Nanos::ZERO => reading.next,
-            _ => reading.reset,
-        },
-    });
-    lines.collect()
-}
-
-/// The outcome of a plan, in the places of another that has the same limits and more.
-fn among(plan: &ChargePlan<'_>, outcome: Outcome, all: &ChargePlan<'_>) -> Outcome {
-    let place = |by: usize| {
-        let name = plan.charges().get(by).map(|charge| &charge.limit.name);
-        all.charges().iter().position(|charge| Some(&charge.limit.name) == name).unwrap_or(by)
-    };
-    match outcome {
-        Outcome::Admitted { .. } => Outcome::Admitted { overage: 0 },
-        Outcome::Refused { by, retry_after } => Outcome::Refused { by: place(by), retry_after },
-        Outcome::NeverFits { by } => Outcome::NeverFits { by: place(by) },
     }
 }
 

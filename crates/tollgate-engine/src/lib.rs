@@ -24,10 +24,11 @@ mod repeats;
 pub mod request;
 mod save;
 pub mod snapshot;
+mod unsettled;
 
 pub use answer::ErrorCode;
 pub use clock::Clock;
-pub use decision::{Answer, Decision, Denial, LimitNow};
+pub use decision::{Answer, Decision, Denial};
 pub use embedded::{Embedded, EmbeddedError};
 pub use engine::{Engine, EngineParts};
 pub use finish::{FinishError, Finished};
@@ -39,3 +40,4 @@ pub use recover::{Progress, RecoverError, Recovered};
 pub use request::{CallerRequest, Credential, Hold, Purpose};
 pub use save::SaveError;
 pub use snapshot::{PolicySnapshot, ReloadError};
+pub use unsettled::Unsettled;

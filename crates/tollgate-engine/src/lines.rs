@@ -19,18 +19,6 @@ impl From<Lines> for HeaderLines {
 }
 
 impl HeaderLines {
-    /// Adds a line.
-    pub(crate) fn push(&mut self, field: Field, value: &str) {
-        let mut text = Vec::from(std::mem::take(&mut self.text));
-        let start = text.len();
-        text.extend_from_slice(value.as_bytes());
-        // Every field comes once, and sixteen limits with long names stay far below 64 KiB.
-        if let (Ok(start), Ok(end)) = (u16::try_from(start), u16::try_from(text.len())) {
-            let _ = self.spans.try_push((field, start, end));
-        }
-        self.text = text.into();
-    }
-
     /// The lines as text.
     pub fn iter(&self) -> impl Iterator<Item = (Field, &str)> {
         let text = std::str::from_utf8(&self.text).unwrap_or_default();
@@ -71,6 +59,8 @@ const HTTP_NAMES: [HeaderName; Field::ALL.len()] = [
 
 #[cfg(test)]
 mod tests {
+    use tollgate_core::headers::Sink as _;
+
     use super::*;
 
     #[test]
@@ -82,9 +72,10 @@ mod tests {
 
     #[test]
     fn lines_are_kept_in_order_and_apart() {
-        let mut lines = HeaderLines::default();
-        lines.push(Field::RateLimitLimit, "10");
-        lines.push(Field::RetryAfter, "3");
+        let mut lines = Lines::default();
+        lines.number(Field::RateLimitLimit, 10);
+        lines.number(Field::RetryAfter, 3);
+        let lines = HeaderLines::from(lines);
         let text: Vec<_> = lines.iter().collect();
         assert_eq!(text, [(Field::RateLimitLimit, "10"), (Field::RetryAfter, "3")]);
         let http: Vec<_> = lines.to_http().collect();

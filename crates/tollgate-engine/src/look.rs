@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use tollgate_core::limit::Per;
+use tollgate_core::limit_now::LimitNow;
 use tollgate_core::plan::Mode;
 use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
@@ -11,8 +12,6 @@ use tollgate_core::tariff::{Charges, Request};
 use tollgate_core::time::Timestamp;
 use tollgate_store::directory::Account;
 
-use crate::decide::limits_now;
-use crate::decision::LimitNow;
 use crate::engine::Engine;
 
 /// What one limit of an account says now.
@@ -47,7 +46,7 @@ impl Engine {
             let mut readings = Readings::new();
             self.meters.settle(&charges, &mut readings);
             let pers: Vec<Per> = charges.charges().iter().map(|charge| charge.limit.per).collect();
-            let lines = limits_now(&charges, &readings).into_iter().zip(pers);
+            let lines = LimitNow::all(&charges, &readings).into_iter().zip(pers);
             lines.filter(move |(_, per)| wanted(*per)).map(move |(now, _)| AccountLimit { key, now })
         };
         if keys.is_empty() {

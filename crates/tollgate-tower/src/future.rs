@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
-use tollgate_engine::{Decision, Engine};
+use tollgate_engine::{Decision, Engine, Unsettled};
 use tower_service::Service;
 
 use crate::body::GuardedBody;
@@ -45,8 +45,7 @@ pin_project! {
 
 impl<S: Service<Request<B>>, B, R> Answering<S, B, R> {
     pub(crate) fn wait(engine: Arc<Engine>, decision: Decision, service: S, request: Request<B>) -> Self {
-        let asked = Arc::clone(&engine);
-        let settling = Box::pin(async move { asked.settled(decision).await });
+        let settling = Box::pin(Unsettled::new(Arc::clone(&engine), decision).settled());
         Self { stage: Stage::Settling { settling, engine, waiting: Some((service, request)) } }
     }
 

@@ -141,7 +141,7 @@ pub(crate) fn pass<B, R>(
     if let Some(upstream) = decision.upstream() {
         request.extensions_mut().insert(Passed { upstream: upstream.clone() });
     }
-    Passing::Through(request, Carried { headers: decision.headers, held })
+    Passing::Through(request, Carried { headers: decision.headers(), held })
 }
 
 /// Tells the service who is calling. What the caller itself says about that is not passed on.

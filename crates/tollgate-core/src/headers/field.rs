@@ -53,11 +53,6 @@ impl Field {
         Self::RetryAfter,
     ];
 
-    /// Whether its values are written in JSON as they are: they have no quotes. No value has a backslash.
-    pub const fn is_plain(self) -> bool {
-        !matches!(self, Self::RateLimitPolicy | Self::RateLimit)
-    }
-
     /// The name as people write it.
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,40 +1,38 @@
 //! The families with one field for each number: `RateLimit-*`, `X-RateLimit-*`, `X-Quota-*`.
 
-use super::{Field, Lines, Shown};
+use super::{Field, Shown, Sink};
 use crate::limit::{Axis, LimitName};
 use crate::policy::responses::QuotaReset;
 use crate::time::{Nanos, Timestamp};
 
-pub(super) fn rate(shown: &Shown<'_>, lines: &mut Lines) {
-    if let Some((limit, reading)) = shown.of_axis(Axis::Rate, LimitName::RATE) {
-        lines.number(Field::RateLimitLimit, limit.rule.per_window());
-        lines.number(Field::RateLimitRemaining, reading.remaining);
-        lines.number(Field::RateLimitReset, reading.reset.as_secs_ceil());
+pub(super) fn rate(shown: &Shown<'_>, sink: &mut impl Sink) {
+    if let Some(limit) = shown.of_axis(Axis::Rate, LimitName::RATE) {
+        sink.number(Field::RateLimitLimit, limit.limit);
+        sink.number(Field::RateLimitRemaining, limit.remaining);
+        sink.number(Field::RateLimitReset, limit.reset.as_secs_ceil());
     }
 }
 
-pub(super) fn x_rate(shown: &Shown<'_>, lines: &mut Lines) {
-    if let Some((limit, reading)) = shown.of_axis(Axis::Rate, LimitName::RATE) {
-        lines.number(Field::XRateLimitLimit, limit.rule.per_window());
-        lines.number(Field::XRateLimitRemaining, reading.remaining);
-        lines.number(Field::XRateLimitReset, unix_seconds(shown.now(), reading.reset));
+pub(super) fn x_rate(shown: &Shown<'_>, sink: &mut impl Sink) {
+    if let Some(limit) = shown.of_axis(Axis::Rate, LimitName::RATE) {
+        sink.number(Field::XRateLimitLimit, limit.limit);
+        sink.number(Field::XRateLimitRemaining, limit.remaining);
+        sink.number(Field::XRateLimitReset, unix_seconds(shown.now, limit.reset));
     }
 }
 
-pub(super) fn quota(shown: &Shown<'_>, reset: QuotaReset, lines: &mut Lines) {
-    let Some((limit, reading)) = shown.of_axis(Axis::Quota, LimitName::QUOTA) else { return };
-    lines.number(Field::XQuotaLimit, limit.rule.capacity());
-    lines.number(Field::XQuotaUsed, reading.used);
-    lines.number(Field::XQuotaRemaining, reading.remaining);
-    // An unused quota has nothing to reset; its period still ends.
-    let until = if reading.reset == Nanos::ZERO { reading.next } else { reading.reset };
-    let seconds = unix_seconds(shown.now(), until);
+pub(super) fn quota(shown: &Shown<'_>, reset: QuotaReset, sink: &mut impl Sink) {
+    let Some(limit) = shown.of_axis(Axis::Quota, LimitName::QUOTA) else { return };
+    sink.number(Field::XQuotaLimit, limit.capacity);
+    sink.number(Field::XQuotaUsed, limit.used);
+    sink.number(Field::XQuotaRemaining, limit.remaining);
+    let seconds = unix_seconds(shown.now, limit.reset);
     match reset {
-        QuotaReset::UnixSeconds => lines.number(Field::XQuotaReset, seconds),
-        QuotaReset::HttpDate => lines.line(Field::XQuotaReset, |text| text.push_str(&http_date(seconds))),
+        QuotaReset::UnixSeconds => sink.number(Field::XQuotaReset, seconds),
+        QuotaReset::HttpDate => sink.line(Field::XQuotaReset, |text| text.push_str(&http_date(seconds))),
     }
-    if reading.overage > 0 {
-        lines.number(Field::XQuotaOverage, reading.overage);
+    if limit.overage > 0 {
+        sink.number(Field::XQuotaOverage, limit.overage);
     }
 }
 

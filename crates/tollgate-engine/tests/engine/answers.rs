@@ -118,7 +118,7 @@ fn callers_are_known_by_their_keys_and_every_wrong_key_gets_the_same_answer() {
     for key in ["", "junk", &String::from_utf8(wrong).unwrap()] {
         let refused = place.ask(&request(key), NOW);
         assert_eq!(answer(&refused), "403 invalid_key");
-        assert!(refused.limits.is_empty() && refused.headers.iter().next().is_none());
+        assert!(refused.limits.is_empty() && refused.headers().iter().next().is_none());
     }
     wait(place.engine.directory().revoke_key(caller.id, &writer())).unwrap();
     assert_eq!(answer(&place.get(&caller, "/", NOW)), "403 invalid_key");

@@ -115,7 +115,7 @@ fn checked<'h>(
 fn admitted(decision: &Decision) -> Reply {
     let mut reply = reply::bare(StatusCode::OK);
     let headers = reply.headers_mut();
-    decision.headers.to_http().for_each(|(name, value)| drop(headers.insert(name, value)));
+    decision.headers().to_http().for_each(|(name, value)| drop(headers.insert(name, value)));
     name_caller(headers, decision);
     reply
 }
@@ -124,7 +124,7 @@ fn denied(decision: &Decision) -> Reply {
     let Answer::Denied(denial) = &decision.answer else { return admitted(decision) };
     let mut reply = reply::problem(denial.status, problem::of_denial(decision, denial));
     let headers = reply.headers_mut();
-    decision.headers.to_http().for_each(|(name, value)| drop(headers.insert(name, value)));
+    decision.headers().to_http().for_each(|(name, value)| drop(headers.insert(name, value)));
     if denial.error == ErrorCode::MissingKey {
         headers.insert(http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }

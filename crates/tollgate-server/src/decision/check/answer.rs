@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tollgate_core::headers::push_number;
+use tollgate_core::headers::{Field, Sink, push_number};
 use tollgate_engine::problem::write_text;
 use tollgate_engine::{Answer, Decision, ErrorCode, PermitId};
 
@@ -60,27 +60,54 @@ fn write_limits(out: &mut String, decision: &Decision) {
     out.push(']');
 }
 
-fn write_headers(out: &mut String, decision: &Decision, asks_for_key: bool) {
-    let mut separator = "\"";
-    for (field, value) in decision.headers.iter() {
-        out.push_str(separator);
-        separator = ",\"";
-        out.push_str(field.name());
-        out.push_str("\":\"");
-        if field.is_plain() {
-            out.push_str(value);
-        } else {
-            // Structured fields have no backslashes, only quotes.
-            for (index, part) in value.split('"').enumerate() {
-                out.push_str(if index == 0 { "" } else { "\\\"" });
-                out.push_str(part);
-            }
-        }
-        out.push('"');
+/// The members of an object.
+struct Members<'o> {
+    out: &'o mut String,
+    separator: &'static str,
+}
+
+impl Sink for Members<'_> {
+    const QUOTE: &'static str = "\\\"";
+
+    #[inline]
+    fn line(&mut self, field: Field, write: impl FnOnce(&mut String)) {
+        self.out.push_str(self.separator);
+        self.separator = ",";
+        self.out.push_str(MEMBERS[field as usize]);
+        write(self.out);
+        self.out.push('"');
     }
+}
+
+macro_rules! members {
+    ($($name:literal),* $(,)?) => { [$(concat!("\"", $name, "\":\"")),*] };
+}
+
+/// The beginning of each field as a member, in the order of their numbers.
+const MEMBERS: [&str; Field::ALL.len()] = members![
+    "RateLimit-Policy",
+    "RateLimit",
+    "RateLimit-Limit",
+    "RateLimit-Remaining",
+    "RateLimit-Reset",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "X-Quota-Limit",
+    "X-Quota-Used",
+    "X-Quota-Remaining",
+    "X-Quota-Reset",
+    "X-Quota-Overage",
+    "Retry-After",
+];
+
+fn write_headers(out: &mut String, decision: &Decision, asks_for_key: bool) {
+    let mut members = Members { out, separator: "" };
+    decision.write_headers(&mut members);
     if asks_for_key {
+        let separator = members.separator;
         out.push_str(separator);
-        out.push_str("WWW-Authenticate\":\"Bearer\"");
+        out.push_str("\"WWW-Authenticate\":\"Bearer\"");
     }
 }
 
@@ -88,5 +115,17 @@ fn write_or_null(out: &mut String, text: Option<&str>) {
     match text {
         Some(text) => write_text(out, text),
         None => out.push_str("null"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_begins_with_its_own_name() {
+        for field in Field::ALL {
+            assert_eq!(MEMBERS[field as usize], format!("\"{}\":\"", field.name()));
+        }
     }
 }
