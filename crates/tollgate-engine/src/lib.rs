@@ -33,7 +33,7 @@ pub use embedded::{Embedded, EmbeddedError};
 pub use engine::{Engine, EngineParts};
 pub use finish::{FinishError, Finished};
 pub use ids::DecisionId;
-pub use lines::HeaderLines;
+pub use lines::{HeaderLines, name_of};
 pub use look::AccountLimit;
 pub use permit::{Permit, PermitId};
 pub use recover::{Progress, RecoverError, Recovered};

@@ -30,17 +30,18 @@ impl HeaderLines {
     pub fn to_http(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         self.spans.iter().filter_map(|(field, start, end)| {
             let value = self.text.slice(usize::from(*start)..usize::from(*end));
-            Some((name_of(*field), HeaderValue::from_maybe_shared(value).ok()?))
+            Some((name_of(*field).clone(), HeaderValue::from_maybe_shared(value).ok()?))
         })
     }
 }
 
-/// The name as HTTP libraries have it.
-fn name_of(field: Field) -> HeaderName {
-    HTTP_NAMES[field as usize].clone()
+/// The name of a field as HTTP libraries have it.
+pub fn name_of(field: Field) -> &'static HeaderName {
+    &HTTP_NAMES[field as usize]
 }
 
-const HTTP_NAMES: [HeaderName; Field::ALL.len()] = [
+// A static and no constant: that would be made and dropped whole with each use.
+static HTTP_NAMES: [HeaderName; Field::ALL.len()] = [
     HeaderName::from_static("ratelimit-policy"),
     HeaderName::from_static("ratelimit"),
     HeaderName::from_static("ratelimit-limit"),
