@@ -1,0 +1,1 @@
+//! Plans to the bytes that the script reads, and its replies back.
