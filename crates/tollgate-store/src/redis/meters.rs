@@ -1,154 +1,142 @@
 //! Settling plans in Redis.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
-use tollgate_core::plan::{ChargePlan, HomeId};
+use redis::Script;
+use tokio::time::Instant;
+use tollgate_core::plan::HomeId;
 use tollgate_core::settle::{Outcome, Readings};
-use tollgate_core::time::Timestamp;
+use tollgate_core::time::{Nanos, Timestamp};
 
-use super::link::{Link, QueryError, ServerAnswer};
+use super::link::{Link, QueryError};
+use super::wire::SCRIPT;
+use super::wire::call::{Keys, When, WireCall, home_key, resolve};
+use super::wire::carry::{Carried, Replacement, carry};
+use super::wire::reply::{Reply, read, read_resolved};
 
-/// A node among those that share a store: a random number, kept for as long as the node exists.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct NodeId(pub u64);
+mod asked;
+mod error;
+mod settled;
 
-/// The number of a call. On one node they only ever grow, also over restarts.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Seq(u64);
+pub use asked::{Ask, HomeCall, NodeId, Seq};
+pub use error::CallError;
+pub use settled::{Applied, Resolved, Settled};
 
-impl Seq {
-    /// The largest number.
-    pub const MAX: u64 = (1 << 53) - 1;
-
-    /// The number, or nothing if it is zero or too large.
-    pub const fn new(number: u64) -> Option<Self> {
-        if number >= 1 && number <= Self::MAX { Some(Self(number)) } else { None }
-    }
-
-    /// The number.
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-}
-
-/// One plan of a call.
-#[derive(Clone, Copy, Debug)]
-pub struct Ask<'a> {
-    /// What is owed. Its `now` only says which calendar periods are near: the server's clock decides.
-    pub plan: &'a ChargePlan<'a>,
-    /// The node that takes the slots, or took those that are released: ids of slots are a node's own.
-    pub holder: NodeId,
-}
-
-/// Plans of one home that are settled together, one after the other.
-#[derive(Clone, Copy, Debug)]
-pub struct HomeCall<'a> {
-    /// Whose meters they are.
-    pub home: HomeId,
-    /// The number of the call.
-    pub seq: Seq,
-    /// The plans. All are of this home, and agree about the rule of every limit they share.
-    pub asks: &'a [Ask<'a>],
-}
-
-/// What became of a plan.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Settled {
-    /// How it came out.
-    pub outcome: Outcome,
-    /// What its meters say.
-    pub readings: Readings,
-    /// When, by the clock of the server.
-    pub now: Timestamp,
-}
-
-/// What became of a call whose answer was lost. It can never happen again.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Resolved {
-    /// It was done: for each of its plans, how that came out as far as it changed a meter.
-    Applied(Vec<Applied>),
-    /// It was not done, or changed nothing, and never will.
-    Never,
-}
-
-/// What one plan of a call did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Applied {
-    /// It was charged, or given back.
-    Admitted {
-        /// How much of the cost lay above a limit whose overage is billed.
-        overage: u64,
-    },
-    /// It changed nothing.
-    Refused,
-}
-
-/// Why a call has no answer.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum CallError {
-    /// It was not sent, and so not done.
-    NotSent,
-    /// It may have been done, and may still be: nothing more may be asked of this home until [`Meters::resolve`] says.
-    Unknown,
-    /// The number is not above one that this node used for the home before, the last of which is given. Nothing was
-    /// done.
-    Late(u64),
-    /// The plans do not agree about the rule of a limit: ask them in two calls. Nothing was done.
-    Mixed,
-    /// The server answered with an error. Nothing was done.
-    Refused(ServerAnswer),
-    /// The server answered with something that makes no sense.
-    Garbled(String),
-}
-
-impl fmt::Display for CallError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotSent => f.write_str("the store is not connected"),
-            Self::Unknown => f.write_str("the store did not answer in time"),
-            Self::Late(last) => write!(f, "the number of the call is not above {last}"),
-            Self::Mixed => f.write_str("the plans of the call do not agree about a limit"),
-            Self::Refused(answer) => write!(f, "the store answered: {answer}"),
-            Self::Garbled(why) => write!(f, "the store gave an answer that makes no sense: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for CallError {}
-
-impl From<QueryError> for CallError {
-    fn from(error: QueryError) -> Self {
-        match error {
-            QueryError::NotSent => Self::NotSent,
-            QueryError::Unknown(_) => Self::Unknown,
-            QueryError::Refused(answer) => Self::Refused(answer),
-            QueryError::Garbled(why) => Self::Garbled(why),
-        }
-    }
-}
+/// How often a call is made again because limits were edited or calendar periods ended meanwhile.
+const ROUNDS_MAX: usize = 6;
 
 /// The meters of all homes, in a Redis.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Meters {
     link: Link,
     node: NodeId,
+    script: Arc<Script>,
+    /// How far the server's clock is ahead of the plans', in nanoseconds. Only a hint which calendar periods are near.
+    ahead: Arc<AtomicI64>,
+}
+
+impl fmt::Debug for Meters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Meters").field("link", &self.link).field("node", &self.node).finish_non_exhaustive()
+    }
 }
 
 impl Meters {
     /// The meters behind a link, as this node sees them.
     pub fn new(link: Link, node: NodeId) -> Self {
-        Self { link, node }
+        Self { link, node, script: Arc::new(Script::new(SCRIPT)), ahead: Arc::default() }
     }
 
     /// Settles the plans of a call, in order: each charges all of its meters, or none.
     pub async fn call(&self, call: &HomeCall<'_>) -> Result<Vec<Settled>, CallError> {
-        let _ = (&self.link, self.node, call);
-        Err(CallError::NotSent)
+        self.call_when(call, None).await
+    }
+
+    /// As [`Meters::call`], at an instant that a test chooses.
+    #[doc(hidden)]
+    pub async fn call_at(&self, call: &HomeCall<'_>, now: Timestamp) -> Result<Vec<Settled>, CallError> {
+        self.call_when(call, Some(now)).await
     }
 
     /// Finds out what became of a call, and makes sure that it stays so. `fence` is a number above that of the call.
     pub async fn resolve(&self, home: HomeId, in_doubt: Seq, fence: Seq) -> Result<Resolved, CallError> {
-        let _ = (&self.link, home, in_doubt, fence);
-        Err(CallError::NotSent)
+        let body = resolve(self.node, in_doubt, fence, None);
+        let expires = self.link.expires();
+        let reply = self.run(&[home_key(home)], &[], &body, None, expires).await?;
+        read_resolved(&reply)?.map_err(CallError::Late)
     }
+
+    async fn call_when(&self, call: &HomeCall<'_>, at: Option<Timestamp>) -> Result<Vec<Settled>, CallError> {
+        debug_assert!(call.asks.iter().all(|ask| ask.plan.home == call.home), "plans of one home");
+        let Some(first) = call.asks.iter().find(|ask| !ask.plan.charges().is_empty()) else {
+            return Ok(call.asks.iter().map(|ask| nothing_owed(at.unwrap_or(ask.plan.now))).collect());
+        };
+        let expires = self.link.expires();
+        let mut when = When { at, near: at.unwrap_or_else(|| self.there(first.plan.now)) };
+        let (mut keys, mut replacement) = (Keys::Needed, None);
+        for _ in 0..ROUNDS_MAX {
+            let wire = WireCall::new(call, self.node, when, keys)?;
+            let reply = self.run(&wire.keys, &wire.head, &wire.body, replacement.as_ref(), expires).await?;
+            match read(&reply, call.asks, &wire)? {
+                Reply::Settled(settled) => {
+                    if let Some(settled) = settled.first() {
+                        self.learn(first.plan.now, settled.now);
+                    }
+                    return Ok(settled);
+                }
+                Reply::Late(last) => return Err(CallError::Late(last)),
+                Reply::Periods(now) => when.near = now,
+                Reply::Stale(stale) => match carry(&stale, &wire)? {
+                    Carried::Over(carried) => replacement = Some(carried),
+                    Carried::KeysMissing => keys = Keys::All,
+                },
+            }
+        }
+        Err(CallError::Contended)
+    }
+
+    /// Runs the script: by its hash, or whole if the server does not know it.
+    async fn run(
+        &self,
+        keys: &[Vec<u8>],
+        head: &[u8],
+        body: &[u8],
+        replacement: Option<&Replacement>,
+        expires: Instant,
+    ) -> Result<Vec<u8>, CallError> {
+        let command = |name: &str, script: &str| {
+            let mut command = redis::cmd(name);
+            command.arg(script).arg(keys.len()).arg(keys).arg(head).arg(body);
+            if let Some(replacement) = replacement {
+                command.arg(&replacement.expected).arg(&replacement.home).arg(&replacement.emptied);
+            }
+            command
+        };
+        match self.link.query_before(&command("EVALSHA", self.script.get_hash()), expires).await {
+            Err(QueryError::Refused(answer)) if answer.is_no_script() => {
+                Ok(self.link.query_before(&command("EVAL", SCRIPT), expires).await?)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// About what time it is on the server.
+    fn there(&self, now: Timestamp) -> Timestamp {
+        let ahead = self.ahead.load(Ordering::Relaxed);
+        let span = Nanos(ahead.unsigned_abs());
+        if ahead < 0 { Timestamp::from_nanos(now.as_nanos().saturating_sub(span.0)) } else { now.plus(span) }
+    }
+
+    fn learn(&self, here: Timestamp, there: Timestamp) {
+        let ahead = i64::try_from(there.since(here).0).unwrap_or(0);
+        let behind = i64::try_from(here.since(there).0).unwrap_or(0);
+        self.ahead.store(ahead - behind, Ordering::Relaxed);
+    }
+}
+
+/// What becomes of a plan without charges.
+fn nothing_owed(now: Timestamp) -> Settled {
+    Settled { outcome: Outcome::Admitted { overage: 0 }, readings: Readings::new(), now }
 }

@@ -32,7 +32,7 @@ pub(super) struct Dialer {
 
 #[derive(Clone)]
 enum Way {
-    One(Client),
+    One(Box<Client>),
     /// Asking the sentinels changes what is remembered of them.
     Sentinel(Arc<Mutex<SentinelClient>>),
     Cluster {
@@ -47,7 +47,7 @@ impl Dialer {
             RedisLayout::Standalone | RedisLayout::StandaloneTls => {
                 let nodes = clients(address, options)?;
                 let first = nodes.into_iter().next();
-                Way::One(first.ok_or_else(|| LinkError::Settings("no host is given".into()))?)
+                Way::One(Box::new(first.ok_or_else(|| LinkError::Settings("no host is given".into()))?))
             }
             RedisLayout::Sentinel => Way::Sentinel(Arc::new(Mutex::new(
                 sentinels(address, options).map_err(|error| settings(&error))?,

@@ -35,7 +35,7 @@ pub struct ServerAnswer {
 
 impl ServerAnswer {
     /// The script is not known: it did not run.
-    pub(in super::super) fn is_no_script(&self) -> bool {
+    pub(in crate::redis) fn is_no_script(&self) -> bool {
         self.code == "NOSCRIPT"
     }
 
