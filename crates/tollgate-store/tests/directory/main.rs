@@ -1,6 +1,20 @@
 //! What the directory and its database promise, over real files.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+
+/// Makes each of these promises a test, once for every store.
+macro_rules! on_each_store {
+    ($($promise:ident),+ $(,)?) => {
+        mod embedded {
+            $(
+                #[tokio::test]
+                async fn $promise() {
+                    super::$promise(&crate::room::Room::embedded()).await;
+                }
+            )+
+        }
+    };
+}
 
 mod accounts;
 mod crash;
