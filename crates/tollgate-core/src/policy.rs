@@ -24,7 +24,7 @@ pub use percent::Percent;
 pub use responses::{HeaderFamily, QuotaReset, Responses};
 pub use route::{Route, RouteIndex, Routes};
 pub use server::{Maxima, Network, ServerSettings, Timeouts, TlsFiles, UpstreamHost, UpstreamProtocol};
-pub use store::StoreSettings;
+pub use store::{RedisLayout, StoreSettings};
 pub use tier::{Bypass, RefundOn, Tier, TierLimit, TierName};
 pub use tiers::Tiers;
 pub use url::HttpUrl;

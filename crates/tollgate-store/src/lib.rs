@@ -3,6 +3,7 @@
 //! The meters of one account or client are its *home*. A plan touches one home, and a home is one lock, so
 //! settling several limits together is one critical section. [`meters::MeterTable`] keeps the homes of one
 //! process in memory. [`directory::Directory`] knows the accounts and their keys, in a [`database::Database`].
+//! [`redis`] keeps both where several nodes share them.
 
 #[cfg(not(loom))]
 pub mod database;
@@ -12,3 +13,5 @@ pub mod hash;
 #[cfg(not(loom))]
 pub mod key_text;
 pub mod meters;
+#[cfg(not(loom))]
+pub mod redis;

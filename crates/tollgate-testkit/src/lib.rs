@@ -1,9 +1,12 @@
 //! What the tests of Tollgate have in common: the reference model of `docs/algorithms.md`, and what it takes to talk to
-//! a real server over real sockets.
+//! real servers over real sockets, good ones and bad ones.
 
+pub mod chaos;
 pub mod dice;
 pub mod http;
 pub mod model;
+pub mod port;
+pub mod redis;
 pub mod server;
 pub mod upstream;
 pub mod wait;

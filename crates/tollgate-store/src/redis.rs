@@ -1,0 +1,12 @@
+//! Meters in a Redis or Valkey that several nodes share.
+//!
+//! A home is one string and settling is one script, so all charges of a request are atomic and cost one round trip.
+//! What a call that was cut off has done is never guessed: [`Meters::resolve`] asks, and settles it for good.
+
+pub mod check;
+pub mod link;
+mod meters;
+mod wire;
+
+pub use link::{Address, BadAddress, Link, LinkError, LinkOptions, Password, QueryError};
+pub use meters::{Applied, Ask, CallError, HomeCall, Meters, NodeId, Resolved, Seq, Settled};

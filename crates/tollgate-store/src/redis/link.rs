@@ -1,0 +1,206 @@
+//! The connection: one for all callers, kept up in the background, with a deadline for every query.
+//!
+//! A caller never waits longer than the deadline, whatever the server or the network does. While there is no
+//! connection a query fails at once, except right after one was lost: then it waits for the first attempt to replace it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::aio::{ConnectionLike, PubSub};
+use redis::{Cmd, FromRedisValue, Pipeline, RedisError, Value};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout_at};
+
+mod address;
+mod dial;
+mod error;
+mod keep;
+mod line;
+
+pub use address::{Address, BadAddress, Eviction};
+pub use error::{LinkError, QueryError, ServerAnswer};
+
+use dial::Dialer;
+use keep::{State, Trouble, TroubleKind};
+use line::Line;
+
+/// How long a query may take unless the options say otherwise.
+pub const DEADLINE_DEFAULT: Duration = Duration::from_millis(50);
+
+/// A password. It prints as stars.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(String);
+
+impl Password {
+    /// Takes the password as it is.
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(***)")
+    }
+}
+
+/// What is not in the address.
+#[derive(Clone, Debug)]
+pub struct LinkOptions {
+    /// How long a query may take.
+    pub deadline: Duration,
+    /// Who to be; the name in the address, or the default user, if absent.
+    pub username: Option<String>,
+    /// The password of the servers, and of the sentinels.
+    pub password: Option<Password>,
+    /// The certificate in PEM that a server must present or be signed by, instead of those that the system trusts.
+    pub trusted_pem: Option<Vec<u8>>,
+}
+
+impl Default for LinkOptions {
+    fn default() -> Self {
+        Self { deadline: DEADLINE_DEFAULT, username: None, password: None, trusted_pem: None }
+    }
+}
+
+/// A connection to a Redis, of whatever layout. Cloning it is cheap; all clones share the connection.
+#[derive(Clone)]
+pub struct Link {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    address: Address,
+    deadline: Duration,
+    dialer: Dialer,
+    state: watch::Receiver<State>,
+    trouble: mpsc::Sender<Trouble>,
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("address", &self.shared.address).finish_non_exhaustive()
+    }
+}
+
+impl Link {
+    /// Begins to connect, and goes on in the background for as long as a clone of the link exists. Fails only for what
+    /// no retry can mend. Must be called within a tokio runtime.
+    pub fn open(address: &Address, options: &LinkOptions) -> Result<Self, LinkError> {
+        let dialer = Dialer::new(address, options)?;
+        let (changed, state) = watch::channel(State::Dialing);
+        let (trouble, troubles) = mpsc::channel(1);
+        tokio::spawn(keep::keep(dialer.clone(), changed, trouble.downgrade(), troubles));
+        let (address, deadline) = (address.clone(), options.deadline);
+        Ok(Self { shared: Arc::new(Shared { address, deadline, dialer, state, trouble }) })
+    }
+
+    /// Waits until the link is up, and says why it is not if that takes longer than `patience`.
+    pub async fn ready(&self, patience: Duration) -> Result<(), LinkError> {
+        let mut state = self.shared.state.clone();
+        let up = state.wait_for(|state| matches!(state, State::Up { .. }));
+        if matches!(tokio::time::timeout(patience, up).await, Ok(Ok(_))) {
+            return Ok(());
+        }
+        match &*self.shared.state.borrow() {
+            State::Up { .. } => Ok(()),
+            State::Down(why) => Err(LinkError::Unreachable(why.to_string())),
+            State::Dialing => Err(LinkError::Unreachable("it does not answer".into())),
+        }
+    }
+
+    /// Where it leads.
+    pub fn address(&self) -> &Address {
+        &self.shared.address
+    }
+
+    /// How long a query may take.
+    pub fn deadline(&self) -> Duration {
+        self.shared.deadline
+    }
+
+    /// Runs one command.
+    pub async fn query<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, QueryError> {
+        self.query_before(command, self.expires()).await
+    }
+
+    /// Runs several commands in one round trip. In a cluster, all of their keys must be in one hash slot.
+    pub async fn query_pipeline<T: FromRedisValue>(&self, pipeline: &Pipeline) -> Result<T, QueryError> {
+        let expires = self.expires();
+        let (mut line, epoch) = self.line(expires).await?;
+        let asked = line.req_packed_commands(pipeline, 0, pipeline.cmd_iter().count());
+        let answer = self.judge(timeout_at(expires, asked).await, epoch)?;
+        T::from_redis_value(Value::Array(answer)).map_err(|error| QueryError::Garbled(error.to_string()))
+    }
+
+    /// A connection of its own for messages that the server sends by itself. It does not reconnect: when its stream
+    /// ends, ask for another one.
+    pub async fn subscriber(&self) -> Result<PubSub, LinkError> {
+        self.shared.dialer.subscriber().await
+    }
+
+    /// The instant at which a query that starts now must be over.
+    pub(super) fn expires(&self) -> Instant {
+        Instant::now() + self.shared.deadline
+    }
+
+    /// Runs one command that must be over by then.
+    pub(super) async fn query_before<T: FromRedisValue>(
+        &self,
+        command: &Cmd,
+        expires: Instant,
+    ) -> Result<T, QueryError> {
+        let (mut line, epoch) = self.line(expires).await?;
+        let answer = self.judge(timeout_at(expires, line.req_packed_command(command)).await, epoch)?;
+        T::from_redis_value(answer).map_err(|error| QueryError::Garbled(error.to_string()))
+    }
+
+    /// The connection as it stands, or the next one if it is just being replaced.
+    async fn line(&self, expires: Instant) -> Result<(Line, u64), QueryError> {
+        if let State::Up { line, epoch } = &*self.shared.state.borrow() {
+            return Ok((line.clone(), *epoch));
+        }
+        let mut state = self.shared.state.clone();
+        let settled = timeout_at(expires, state.wait_for(|state| !matches!(state, State::Dialing))).await;
+        match settled {
+            Ok(Ok(state)) => match &*state {
+                State::Up { line, epoch } => Ok((line.clone(), *epoch)),
+                State::Dialing | State::Down(_) => Err(QueryError::NotSent),
+            },
+            Ok(Err(_)) | Err(_) => Err(QueryError::NotSent),
+        }
+    }
+
+    /// What an answer, an error or none at all means for the caller, and for the connection.
+    fn judge<T>(
+        &self,
+        answered: Result<Result<T, RedisError>, tokio::time::error::Elapsed>,
+        epoch: u64,
+    ) -> Result<T, QueryError> {
+        let error = match answered {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => error,
+            Err(_) => {
+                self.report(TroubleKind::Slow, epoch);
+                return Err(QueryError::Unknown("no answer before the deadline".into()));
+            }
+        };
+        let error = QueryError::of(&error);
+        match &error {
+            QueryError::Refused(answer) if answer.is_of_a_replica() => self.report(TroubleKind::Dead, epoch),
+            QueryError::Unknown(_) => self.report(TroubleKind::Dead, epoch),
+            QueryError::Refused(_) | QueryError::NotSent | QueryError::Garbled(_) => {}
+        }
+        Err(error)
+    }
+
+    fn report(&self, kind: TroubleKind, epoch: u64) {
+        // Full: the keeper has a report to look into already.
+        let _ = self.shared.trouble.try_send(Trouble { kind, epoch });
+    }
+}

@@ -1,0 +1,36 @@
+//! What came of what was asked.
+
+use tollgate_core::settle::{Outcome, Readings};
+use tollgate_core::time::Timestamp;
+
+/// What became of a plan.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settled {
+    /// How it came out.
+    pub outcome: Outcome,
+    /// What its meters say.
+    pub readings: Readings,
+    /// When, by the clock of the server.
+    pub now: Timestamp,
+}
+
+/// What became of a call whose answer was lost. It can never happen again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Resolved {
+    /// It was done: for each of its plans, how that came out as far as it changed a meter.
+    Applied(Vec<Applied>),
+    /// It was not done, or changed nothing, and never will.
+    Never,
+}
+
+/// What one plan of a call did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Applied {
+    /// It was charged, or given back.
+    Admitted {
+        /// How much of the cost lay above a limit whose overage is billed.
+        overage: u64,
+    },
+    /// It changed nothing.
+    Refused,
+}

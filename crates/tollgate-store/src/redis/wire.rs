@@ -1,0 +1,35 @@
+//! Plans to the bytes that the script reads, and its replies back.
+//!
+//! Numbers are doubles that hold whole numbers below 2^53, the lowest byte first; time is in microseconds.
+//!
+//! A home: version (1 byte), length of the shape, count of numbers (2 bytes each), shape, numbers, nodes. The shape has for
+//! each meter its id (8 bytes) and the image of its limit behind its length (1 byte). A node: its id (8 bytes), the number
+//! and the time of its last call, and what came of that call behind its length (2 bytes).
+//!
+//! A call: first the home as it would be if it had these limits and nothing else, up to its numbers; then the operation
+//! (1 byte), the node, the number of the call, the time (below zero: the server's) and, by operation, what [`call`] writes.
+
+pub(super) mod blob;
+pub(super) mod bucket;
+pub(super) mod call;
+pub(super) mod carry;
+pub(super) mod limit;
+pub(super) mod number;
+pub(super) mod outcome;
+pub(super) mod reply;
+pub(super) mod seen;
+
+/// The version of everything stored, in the name of every key and in the first byte of every home.
+pub(super) const LAYOUT: u8 = 1;
+
+/// The script, in parts that are one text.
+pub(super) const SCRIPT: &str = concat!(
+    include_str!("script/common_call.lua"),
+    include_str!("script/limits.lua"),
+    include_str!("script/home.lua"),
+    include_str!("script/entries.lua"),
+    include_str!("script/slots.lua"),
+    include_str!("script/buckets.lua"),
+    include_str!("script/windows.lua"),
+    include_str!("script/settle.lua"),
+);

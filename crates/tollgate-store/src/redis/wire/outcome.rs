@@ -1,0 +1,40 @@
+//! How a plan came out, as the script says and remembers it.
+
+use super::number::{Bytes, Malformed};
+use crate::redis::meters::Applied;
+
+/// How a plan came out. How long a refusal lasts is for the node to say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Told {
+    Admitted { overage: u64 },
+    Refused { by: usize },
+    NeverFits { by: usize },
+}
+
+impl Told {
+    pub(crate) fn read(bytes: &mut Bytes<'_>) -> Result<Self, Malformed> {
+        Ok(match bytes.byte()? {
+            0 => Self::Admitted { overage: 0 },
+            1 => Self::Admitted { overage: bytes.number()? },
+            2 => Self::Refused { by: bytes.byte()?.into() },
+            3 => Self::NeverFits { by: bytes.byte()?.into() },
+            _ => return Err(Malformed("an outcome that does not exist")),
+        })
+    }
+
+    /// All of them.
+    pub(crate) fn read_all(mut bytes: Bytes<'_>) -> Result<Vec<Self>, Malformed> {
+        let mut all = Vec::new();
+        while !bytes.is_empty() {
+            all.push(Self::read(&mut bytes)?);
+        }
+        Ok(all)
+    }
+
+    pub(crate) fn applied(self) -> Applied {
+        match self {
+            Self::Admitted { overage } => Applied::Admitted { overage },
+            Self::Refused { .. } | Self::NeverFits { .. } => Applied::Refused,
+        }
+    }
+}

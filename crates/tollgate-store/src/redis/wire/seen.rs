@@ -1,0 +1,142 @@
+//! What the script says of a meter, and what that means: said by the core's own code.
+
+use tollgate_core::meter::{Moment, SmallMeter, State};
+use tollgate_core::plan::{ChargePlan, Mode};
+use tollgate_core::rule::sliding_window::TwoCounts;
+use tollgate_core::rule::{Answer, Ask, Rule, Verdict};
+use tollgate_core::settle::{Outcome, Readings, settle};
+use tollgate_core::time::{Nanos, Timestamp};
+
+use super::limit::{Kind, WireLimit};
+use super::number::{Bytes, MICRO, Malformed, micros_ceil};
+use super::outcome::Told;
+use crate::redis::meters::Settled;
+
+/// A meter as the script shows it. Small ones come as they are; of large ones only what they say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Seen {
+    Small(SmallMeter),
+    Counts(TwoCounts),
+    Said(Verdict),
+}
+
+impl Seen {
+    pub(crate) fn read(limit: &WireLimit<'_>, bytes: &mut Bytes<'_>) -> Result<Self, Malformed> {
+        match limit.kind {
+            Kind::FineBucket | Kind::CoarseBucket => {
+                let (micros, fraction) = (bytes.number()?, bytes.number()?);
+                let grid = limit.grid.ok_or(Malformed("a bucket without numbers"))?;
+                Ok(Self::Small(grid.tat(micros, fraction).into()))
+            }
+            Kind::FixedWindow | Kind::Calendar => {
+                let (value, extra) = (bytes.number()?, start(bytes)?);
+                Ok(Self::Small(SmallMeter { value, extra }))
+            }
+            Kind::TwoCounts => {
+                let (current, previous, start) = (bytes.number()?, bytes.number()?, start(bytes)?);
+                Ok(Self::Counts(TwoCounts { current, previous, start }))
+            }
+            Kind::Entries | Kind::Slots => {
+                let used = bytes.number()?;
+                let (next, reset) = (duration(bytes)?, duration(bytes)?);
+                let answer = match bytes.optional()? {
+                    Some(wait) => Answer::Wait(Nanos(wait.saturating_mul(MICRO))),
+                    None => Answer::Fits,
+                };
+                Ok(Self::Said(Verdict { answer, used, next, reset }))
+            }
+        }
+    }
+}
+
+/// The start of a window, in seconds.
+pub(crate) fn start(bytes: &mut Bytes<'_>) -> Result<u32, Malformed> {
+    let micros = bytes.number()?;
+    u32::try_from(micros / (MICRO * 1_000)).map_err(|_| Malformed("a window after the end of time"))
+}
+
+fn duration(bytes: &mut Bytes<'_>) -> Result<Nanos, Malformed> {
+    Ok(Nanos(bytes.number()?.saturating_mul(MICRO)))
+}
+
+impl State for Seen {
+    type Step = ();
+
+    fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment<'_>) -> ((), Verdict) {
+        let verdict = match self {
+            Self::Small(small) => small.settle(rule, ask, moment).1,
+            Self::Counts(counts) => match rule {
+                Rule::SlidingWindow(windowed) => counts.settle(windowed, ask, moment.now).1,
+                _ => Verdict { answer: Answer::Never, used: 0, next: Nanos::ZERO, reset: Nanos::ZERO },
+            },
+            Self::Said(verdict) if matches!(ask, Ask::Look) => Verdict { answer: Answer::Fits, ..*verdict },
+            Self::Said(verdict) => match (verdict.answer, ask, rule) {
+                // The script does not say for how long what never fits.
+                (Answer::Fits, Ask::Take(cost), rule)
+                    if !matches!(rule, Rule::Concurrency { .. }) && cost > rule.capacity() =>
+                {
+                    Verdict { answer: Answer::Never, ..*verdict }
+                }
+                _ => *verdict,
+            },
+        };
+        ((), verdict)
+    }
+
+    /// The script has done it.
+    fn apply(&mut self, _step: ()) {}
+}
+
+/// A meter that is only looked at.
+struct Still(Seen);
+
+impl State for Still {
+    type Step = ();
+
+    fn settle(&self, rule: &Rule, _ask: Ask, moment: &Moment<'_>) -> ((), Verdict) {
+        self.0.settle(rule, Ask::Look, moment)
+    }
+
+    fn apply(&mut self, _step: ()) {}
+}
+
+/// What became of a plan: the outcome that the script told, with what its meters say now.
+pub(crate) fn judge(plan: &ChargePlan<'_>, now: Timestamp, told: Told, seen: &mut [Seen]) -> Settled {
+    let mut readings = Readings::new();
+    let outcome = match told {
+        Told::Admitted { overage } => {
+            let mut still: Vec<Still> = seen.iter().copied().map(Still).collect();
+            let _ = settle(&at(plan, now, Mode::Peek), &mut still, &mut readings);
+            Outcome::Admitted { overage }
+        }
+        Told::NeverFits { by } => {
+            let _ = settle(&at(plan, now, plan.mode), seen, &mut readings);
+            Outcome::NeverFits { by }
+        }
+        Told::Refused { by } => match settle(&at(plan, now, plan.mode), seen, &mut readings) {
+            Outcome::Refused { retry_after, .. } => {
+                Outcome::Refused { by, retry_after: micros_ceil(retry_after) }
+            }
+            // A call that is told again what it was told then: by now there is room.
+            Outcome::Admitted { .. } | Outcome::NeverFits { .. } => {
+                Outcome::Refused { by, retry_after: Nanos::ZERO }
+            }
+        },
+    };
+    for reading in &mut readings {
+        reading.next = micros_ceil(reading.next);
+        reading.reset = micros_ceil(reading.reset);
+    }
+    Settled { outcome, readings, now }
+}
+
+/// The same plan at another instant.
+fn at<'p>(plan: &ChargePlan<'p>, now: Timestamp, mode: Mode) -> ChargePlan<'p> {
+    let mut there = ChargePlan::new(plan.home, now, mode, plan.slot);
+    for charge in plan.charges() {
+        let mut charge = *charge;
+        charge.period = charge.period.filter(|period| period.contains(now));
+        there.add(charge);
+    }
+    there
+}
