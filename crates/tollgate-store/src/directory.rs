@@ -31,6 +31,9 @@ pub use scopes::Scopes;
 use crate::database::{Database, DatabaseError};
 use crate::hash::HomeHasher;
 use crate::key_text::KeyHasher;
+use crate::redis::directory::RedisDirectory;
+pub use crate::redis::directory::{CacheLimits, RedisError};
+use crate::redis::link::Link;
 
 /// Accounts and keys, wherever they are kept.
 #[derive(Debug)]
@@ -43,6 +46,7 @@ pub struct Directory {
 #[derive(Debug)]
 enum Kind {
     Embedded(Embedded),
+    Redis(RedisDirectory),
 }
 
 impl Directory {
@@ -51,12 +55,43 @@ impl Directory {
         Ok(Self { keys, kind: Kind::Embedded(Embedded::open(database, homes)?) })
     }
 
+    /// The directory in a Redis that several nodes share, over a link that is up. Every node must have the same secret.
+    /// Must be called within a tokio runtime.
+    pub async fn shared(
+        link: Link,
+        homes: HomeHasher,
+        keys: KeyHasher,
+        limits: CacheLimits,
+    ) -> Result<Self, StoreError> {
+        let own = RedisDirectory::open(link, homes, &keys, limits).await?;
+        Ok(Self { keys, kind: Kind::Redis(own) })
+    }
+
+    /// Whether a change is seen at once, whoever makes it.
+    pub fn freshness(&self) -> Freshness {
+        match &self.kind {
+            Kind::Embedded(_) => Freshness::AtOnce,
+            Kind::Redis(own) if own.is_listening() => Freshness::AtOnce,
+            Kind::Redis(_) => Freshness::Delayed,
+        }
+    }
+
     /// The database it is kept in, if it is kept in one.
     pub fn database(&self) -> Option<&Database> {
         match &self.kind {
             Kind::Embedded(own) => Some(own.database()),
+            Kind::Redis(_) => None,
         }
     }
+}
+
+/// When a change is seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Freshness {
+    /// By the next request.
+    AtOnce,
+    /// Within a second, because other nodes are not heard of at the moment.
+    Delayed,
 }
 
 /// How many accounts and keys there are.

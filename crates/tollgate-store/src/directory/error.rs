@@ -6,6 +6,7 @@ use super::account::AccountId;
 use super::field::FieldError;
 use crate::database::{DatabaseError, Refusal};
 use crate::key_text::NoRandomness;
+use crate::redis::directory::RedisError;
 
 /// What was not found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,17 +22,26 @@ pub enum What {
 pub enum StoreError {
     /// The database of this process did not.
     Database(DatabaseError),
+    /// The Redis that nodes share did not.
+    Redis(RedisError),
 }
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Database(error) => error.fmt(f),
+            Self::Redis(error) => error.fmt(f),
         }
     }
 }
 
 impl std::error::Error for StoreError {}
+
+impl From<RedisError> for StoreError {
+    fn from(error: RedisError) -> Self {
+        Self::Redis(error)
+    }
+}
 
 impl From<DatabaseError> for StoreError {
     fn from(error: DatabaseError) -> Self {
@@ -93,6 +103,12 @@ impl From<StoreError> for WriteError {
     }
 }
 
+impl From<RedisError> for WriteError {
+    fn from(error: RedisError) -> Self {
+        Self::Unavailable(error.into())
+    }
+}
+
 impl From<DatabaseError> for WriteError {
     fn from(error: DatabaseError) -> Self {
         Self::Unavailable(error.into())
@@ -149,6 +165,12 @@ impl Refusal for ReadError {
 impl From<StoreError> for ReadError {
     fn from(error: StoreError) -> Self {
         Self::Unavailable(error)
+    }
+}
+
+impl From<RedisError> for ReadError {
+    fn from(error: RedisError) -> Self {
+        Self::Unavailable(error.into())
     }
 }
 

@@ -21,6 +21,7 @@ impl Directory {
         let hash = self.keys.hash(presented);
         match &self.kind {
             Kind::Embedded(own) => Looked::Known(Verified::compare(hash, own.key(presented.id), now)),
+            Kind::Redis(own) => own.verify(hash, presented.id, now),
         }
     }
 
@@ -37,13 +38,15 @@ impl Directory {
         let hash = self.keys.hash(presented);
         match &self.kind {
             Kind::Embedded(own) => Some(Verified::compare(hash, own.key(presented.id), now)),
+            Kind::Redis(own) => own.known_while_away(hash, presented.id, now),
         }
     }
 
     /// The key of this id, whether it has expired or not.
-    pub async fn key(&self, id: KeyId, _now: Timestamp) -> Result<Option<Arc<Key>>, StoreError> {
+    pub async fn key(&self, id: KeyId, now: Timestamp) -> Result<Option<Arc<Key>>, StoreError> {
         match &self.kind {
             Kind::Embedded(own) => Ok(own.key(id)),
+            Kind::Redis(own) => Ok(own.key(id, now).await?),
         }
     }
 
@@ -51,6 +54,7 @@ impl Directory {
     pub async fn account(&self, id: &str) -> Result<Option<Arc<Account>>, StoreError> {
         match &self.kind {
             Kind::Embedded(own) => Ok(own.account(id)),
+            Kind::Redis(own) => Ok(own.account(id).await?),
         }
     }
 
@@ -59,6 +63,7 @@ impl Directory {
     pub fn account_by_serial(&self, serial: u64) -> Option<Arc<Account>> {
         match &self.kind {
             Kind::Embedded(own) => own.account_by_serial(serial),
+            Kind::Redis(own) => own.account_by_serial(serial),
         }
     }
 }

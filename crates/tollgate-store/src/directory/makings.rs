@@ -1,6 +1,7 @@
 //! What accounts and keys in memory are made of: their homes, and the parts that many of them share.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use jiff::tz::TimeZone;
@@ -50,7 +51,8 @@ impl Makings {
     pub(crate) fn account(&self, serial: u64, id: AccountId, standing: Arc<Standing>) -> Arc<Account> {
         // By the id alone: an account that is made again finds its meters as they were.
         let home = self.homes.of_parts(&[b"account", id.as_str().as_bytes()]);
-        Arc::new(Account { serial, id, home, standing: ArcSwap::new(standing) })
+        let (standing, changed) = (ArcSwap::new(standing), AtomicU64::new(0));
+        Arc::new(Account { serial, id, home, standing, changed })
     }
 
     /// The standing of this text: one for all accounts that have the same, unless it was negotiated.

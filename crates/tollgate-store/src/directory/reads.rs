@@ -16,6 +16,7 @@ impl Directory {
     pub async fn list_accounts(&self, page: Page) -> Result<Paged<AccountRecord>, StoreError> {
         match &self.kind {
             Kind::Embedded(own) => Ok(own.list_accounts(page).await?),
+            Kind::Redis(own) => Ok(own.list_accounts(page).await?),
         }
     }
 
@@ -23,6 +24,7 @@ impl Directory {
     pub async fn find_account(&self, id: &str) -> Result<Option<AccountRecord>, StoreError> {
         match &self.kind {
             Kind::Embedded(own) => Ok(own.find_account(id).await?),
+            Kind::Redis(own) => Ok(own.find_account(id).await?),
         }
     }
 
@@ -30,6 +32,7 @@ impl Directory {
     pub async fn find_account_by_serial(&self, serial: u64) -> Result<Option<AccountRecord>, StoreError> {
         match &self.kind {
             Kind::Embedded(own) => Ok(own.find_account_by_serial(serial).await?),
+            Kind::Redis(own) => Ok(own.find_account_by_serial(serial).await?),
         }
     }
 
@@ -38,6 +41,7 @@ impl Directory {
         let account = AccountId::new(account).map_err(|_| ReadError::NotFound(What::Account))?;
         match &self.kind {
             Kind::Embedded(own) => own.list_keys(account, page).await,
+            Kind::Redis(own) => own.list_keys(&account, page).await,
         }
     }
 
@@ -45,6 +49,7 @@ impl Directory {
     pub async fn find_key(&self, id: KeyId) -> Result<Option<KeyRecord>, StoreError> {
         match &self.kind {
             Kind::Embedded(own) => Ok(own.find_key(id).await?),
+            Kind::Redis(own) => Ok(own.find_key(id).await?),
         }
     }
 
@@ -52,6 +57,7 @@ impl Directory {
     pub async fn find_key_by_serial(&self, serial: u64) -> Result<Option<KeyRecord>, StoreError> {
         match &self.kind {
             Kind::Embedded(own) => Ok(own.find_key_by_serial(serial).await?),
+            Kind::Redis(own) => Ok(own.find_key_by_serial(serial).await?),
         }
     }
 
@@ -59,6 +65,7 @@ impl Directory {
     pub async fn list_audit(&self, page: Page) -> Result<Paged<AuditRecord>, StoreError> {
         match &self.kind {
             Kind::Embedded(own) => Ok(own.list_audit(page).await?),
+            Kind::Redis(own) => Ok(own.list_audit(page).await?),
         }
     }
 
@@ -66,6 +73,7 @@ impl Directory {
     pub async fn counts(&self) -> Result<Counts, StoreError> {
         match &self.kind {
             Kind::Embedded(own) => Ok(own.counts()),
+            Kind::Redis(own) => Ok(own.counts().await?),
         }
     }
 
@@ -73,6 +81,7 @@ impl Directory {
     pub fn custom_accounts(&self) -> Pending<Vec<Arc<Account>>, StoreError> {
         match &self.kind {
             Kind::Embedded(own) => Pending::ready(Ok(own.custom_accounts())),
+            Kind::Redis(own) => own.custom_accounts(),
         }
     }
 }

@@ -23,6 +23,7 @@ impl Directory {
         };
         match &self.kind {
             Kind::Embedded(own) => own.create_account(id, new, by).await,
+            Kind::Redis(own) => own.create_account(id, new, by).await,
         }
     }
 
@@ -58,6 +59,7 @@ impl Directory {
     ) -> Result<AccountRecord, WriteError> {
         match &self.kind {
             Kind::Embedded(own) => own.set_standing(account, change, by).await,
+            Kind::Redis(own) => own.set_standing(account, change, by).await,
         }
     }
 
@@ -65,6 +67,7 @@ impl Directory {
     pub async fn delete_account(&self, account: &str, by: &Writer) -> Result<AccountRecord, WriteError> {
         match &self.kind {
             Kind::Embedded(own) => own.delete_account(account, by).await,
+            Kind::Redis(own) => own.delete_account(account, by).await,
         }
     }
 }
@@ -84,6 +87,7 @@ impl Directory {
         let made = (id, self.keys.hash_secret(&secret));
         let record = match &self.kind {
             Kind::Embedded(own) => own.create_key(account, made, new, by).await?,
+            Kind::Redis(own) => own.create_key(account, made, new, by).await?,
         };
         Ok((record, secret))
     }
@@ -100,6 +104,7 @@ impl Directory {
         let made = (id, self.keys.hash_secret(&secret));
         let record = match &self.kind {
             Kind::Embedded(own) => own.rotate_key(made, overlap, by).await?,
+            Kind::Redis(own) => own.rotate_key(made, overlap, by).await?,
         };
         Ok((record, secret))
     }
@@ -108,6 +113,7 @@ impl Directory {
     pub async fn revoke_key(&self, id: KeyId, by: &Writer) -> Result<KeyRecord, WriteError> {
         match &self.kind {
             Kind::Embedded(own) => own.revoke_key(id, by).await,
+            Kind::Redis(own) => own.revoke_key(id, by).await,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the directory and its database promise, over real files.
+//! What the directory and its database promise, over real files and real servers.
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
@@ -10,6 +10,26 @@ macro_rules! on_each_store {
                 #[tokio::test]
                 async fn $promise() {
                     super::$promise(&crate::room::Room::embedded()).await;
+                }
+            )+
+        }
+
+        mod redis {
+            $(
+                #[tokio::test]
+                async fn $promise() {
+                    let room = crate::room::Room::redis(tollgate_testkit::redis::Engine::Redis);
+                    super::$promise(&room).await;
+                }
+            )+
+        }
+
+        mod valkey {
+            $(
+                #[tokio::test]
+                async fn $promise() {
+                    let room = crate::room::Room::redis(tollgate_testkit::redis::Engine::Valkey);
+                    super::$promise(&room).await;
                 }
             )+
         }
@@ -27,4 +47,5 @@ mod lists;
 mod model;
 mod room;
 mod rotation;
+mod shared;
 mod values;

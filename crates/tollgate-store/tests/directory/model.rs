@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use tollgate_core::time::Nanos;
 use tollgate_store::directory::{Counts, CustomBody, Directory, What, WriteError};
 use tollgate_store::key_text::SecretText;
+use tollgate_testkit::redis::Engine;
 
 use crate::room::{Room, account_of, at, counts, new_account, new_key, tier};
 
@@ -219,5 +220,10 @@ proptest! {
     #[test]
     fn a_thousand_writes_leave_what_the_model_says(steps in prop::collection::vec(step(), 1_000)) {
         block_on(run(Room::embedded(), steps));
+    }
+
+    #[test]
+    fn as_many_writes_to_redis_leave_what_the_model_says(steps in prop::collection::vec(step(), 1_000)) {
+        block_on(run(Room::redis(Engine::Redis), steps));
     }
 }

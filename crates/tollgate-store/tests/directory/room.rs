@@ -1,17 +1,20 @@
 //! Stores for one test, and what is done with the directory in them.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::TempDir;
 use tollgate_core::policy::TierName;
 use tollgate_core::time::Timestamp;
 use tollgate_store::database::{Database, DatabaseError};
 use tollgate_store::directory::{
-    AccountId, AccountRecord, Counts, Directory, DisplayName, KeyRecord, Looked, NewAccount, NewKey, Scopes,
-    Verified, Writer,
+    AccountId, AccountRecord, CacheLimits, Counts, Directory, DisplayName, KeyRecord, Looked, NewAccount,
+    NewKey, Scopes, Verified, Writer,
 };
 use tollgate_store::hash::HomeHasher;
 use tollgate_store::key_text::{KeyEnv, KeyHasher, PresentedKey, SecretText};
+use tollgate_store::redis::{Address, Link, LinkOptions};
+use tollgate_testkit::redis::{Engine, RedisLaunch, RedisServer};
 
 /// Some day in 2026.
 pub(crate) const DAY: u32 = 1_790_000_000;
@@ -40,6 +43,7 @@ impl Folder {
 /// A store for one test, whichever it is.
 pub(crate) enum Room {
     Embedded(Folder),
+    Redis(RedisServer),
 }
 
 impl Room {
@@ -47,10 +51,15 @@ impl Room {
         Self::Embedded(Folder::new())
     }
 
+    pub(crate) fn redis(engine: Engine) -> Self {
+        Self::Redis(RedisLaunch::new(engine).append_only().start())
+    }
+
     /// A store of the same kind that has nothing to do with this one.
     pub(crate) fn another(&self) -> Self {
         match self {
             Self::Embedded(_) => Self::embedded(),
+            Self::Redis(server) => Self::redis(server.engine()),
         }
     }
 
@@ -58,6 +67,7 @@ impl Room {
     pub(crate) async fn open(&self) -> Directory {
         match self {
             Self::Embedded(folder) => folder.open(),
+            Self::Redis(server) => open_shared(&server.url()).await,
         }
     }
 
@@ -66,15 +76,48 @@ impl Room {
         let mut bytes = Vec::new();
         let mut folders = match self {
             Self::Embedded(folder) => vec![folder.dir().to_owned()],
+            Self::Redis(server) => vec![server.folder().to_owned()],
         };
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
-                if path.is_dir() { folders.push(path) } else { bytes.extend(std::fs::read(path).unwrap()) }
+                // A server's folder holds a socket as well.
+                match path.metadata().unwrap() {
+                    kind if kind.is_dir() => folders.push(path),
+                    kind if kind.is_file() => bytes.extend(std::fs::read(path).unwrap()),
+                    _ => {}
+                }
             }
         }
         bytes
     }
+}
+
+/// A link to the server at this URL that waits longer than any test does on purpose.
+pub(crate) async fn link(url: &str) -> Link {
+    link_within(url, Duration::from_secs(5)).await
+}
+
+async fn link_within(url: &str, deadline: Duration) -> Link {
+    let options = LinkOptions { deadline, ..LinkOptions::default() };
+    let link = Link::open(&Address::parse(url).unwrap(), &options).unwrap();
+    link.ready(Duration::from_secs(10)).await.unwrap();
+    link
+}
+
+/// The directory in the server at this URL, as a node finds it that starts now.
+pub(crate) async fn open_shared(url: &str) -> Directory {
+    shared(link(url).await).await
+}
+
+/// The same, of a node whose requests wait this long for the server.
+pub(crate) async fn patient(url: &str, deadline: Duration) -> Directory {
+    shared(link_within(url, deadline).await).await
+}
+
+async fn shared(link: Link) -> Directory {
+    let (homes, keys) = (HomeHasher::new([1; 16]), KeyHasher::new(&[2; 32]));
+    Directory::shared(link, homes, keys, CacheLimits::default()).await.unwrap()
 }
 
 pub(crate) fn open(database: Database) -> Result<Directory, DatabaseError> {
