@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tollgate_core::policy::TierName;
 use tollgate_core::time::Timestamp;
 use tollgate_store::database::Database;
-use tollgate_store::directory::{Directory, DisplayName, NewAccount, NewKey, Scopes, Verified, Writer};
+use tollgate_store::directory::{
+    Directory, DisplayName, Looked, NewAccount, NewKey, Scopes, Verified, Writer,
+};
 use tollgate_store::hash::HomeHasher;
 use tollgate_store::key_text::{KeyEnv, KeyHasher, PresentedKey};
 
@@ -47,8 +49,8 @@ async fn verifying_a_key_allocates_nothing() {
     let verify = |text: &str| PresentedKey::parse(text).map(|key| directory.verify(&key, by.now));
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     for _ in 0..1_000 {
-        assert!(matches!(verify(kept.expose()), Ok(Verified::Key(_))));
-        assert!(matches!(verify(revoked.expose()), Ok(Verified::Invalid)));
+        assert!(matches!(verify(kept.expose()), Ok(Looked::Known(Verified::Key(_)))));
+        assert!(matches!(verify(revoked.expose()), Ok(Looked::Known(Verified::Invalid))));
         assert!(verify("tg_live_junk").is_err());
     }
     assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), before);

@@ -1,0 +1,96 @@
+//! Asking Redis: a script or a command, within the time that its caller has.
+
+use std::time::Duration;
+
+use redis::{Cmd, ToRedisArgs, Value, cmd};
+use tokio::time::Instant;
+
+use super::error::RedisError;
+use super::layout::KEYS;
+use super::reply::Reply;
+use super::scripts::Script;
+use crate::redis::link::{Link, QueryError, ServerAnswer};
+
+/// How long a person waits for an answer: a list may be long, and nobody's request is held up by it.
+const PERSON_WAITS: Duration = Duration::from_secs(2);
+
+/// Who asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Asker {
+    /// A request, which has the deadline of the store.
+    Request,
+    /// A person, or a program in the place of one.
+    Person,
+}
+
+/// Runs a script that reads.
+pub(super) async fn read(
+    link: &Link,
+    asker: Asker,
+    script: &Script,
+    arguments: &[impl ToRedisArgs],
+) -> Result<Reply, RedisError> {
+    Reply::of(run(link, asker, script, arguments).await.map_err(unread)?)
+}
+
+/// Runs a script that writes. Unless it says otherwise, it has not changed anything when it fails.
+pub(super) async fn write(
+    link: &Link,
+    script: &Script,
+    arguments: &[impl ToRedisArgs],
+) -> Result<Reply, RedisError> {
+    let unwritten = |error| match error {
+        QueryError::Unknown(_) => RedisError::Unanswered,
+        error => unread(error),
+    };
+    Reply::of(run(link, Asker::Person, script, arguments).await.map_err(unwritten)?)
+}
+
+/// Runs a command that reads.
+pub(super) async fn command(link: &Link, command: &Cmd) -> Result<Value, RedisError> {
+    query(link, Asker::Person, command).await.map_err(unread)
+}
+
+async fn run(
+    link: &Link,
+    asker: Asker,
+    script: &Script,
+    arguments: &[impl ToRedisArgs],
+) -> Result<Value, QueryError> {
+    let call = |name: &str, script: &str| {
+        let mut call = cmd(name);
+        call.arg(script).arg(KEYS.len()).arg(&KEYS).arg(arguments);
+        call
+    };
+    match query(link, asker, &call("EVALSHA", script.hash())).await {
+        Err(QueryError::Refused(answer)) if answer.is_no_script() => {
+            query(link, asker, &call("EVAL", script.text)).await
+        }
+        answer => answer,
+    }
+}
+
+async fn query(link: &Link, asker: Asker, command: &Cmd) -> Result<Value, QueryError> {
+    match asker {
+        Asker::Request => link.query(command).await,
+        Asker::Person => link.query_before(command, Instant::now() + PERSON_WAITS).await,
+    }
+}
+
+/// Why there is no answer to what changes nothing.
+fn unread(error: QueryError) -> RedisError {
+    match error {
+        QueryError::NotSent => RedisError::Away("it is not connected".to_owned()),
+        QueryError::Unknown(why) => RedisError::Away(why),
+        QueryError::Refused(answer) if is_for_a_while(&answer) => RedisError::Away(answer.to_string()),
+        QueryError::Refused(answer) => RedisError::Refused(answer.to_string()),
+        QueryError::Garbled(why) => RedisError::Nonsense(why),
+    }
+}
+
+/// Whether a server that answers so is as good as none, until it has come round.
+fn is_for_a_while(answer: &ServerAnswer) -> bool {
+    let codes = ["BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "TRYAGAIN"];
+    // Of a script, the code of the error inside may stand in the text.
+    codes.iter().any(|code| answer.code == *code || answer.text.starts_with(code))
+}
