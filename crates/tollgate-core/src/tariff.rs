@@ -12,7 +12,7 @@ use crate::book::LimitId;
 use crate::calendar::{BillingDay, PeriodMemo};
 use crate::limit::{Axis, Limit, Per};
 use crate::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
-use crate::policy::{Bypass, RefundOn, RouteIndex, Tier, TierName};
+use crate::policy::{Bypass, Percent, RefundOn, RouteIndex, Tier, TierName};
 use crate::rule::concurrency::SlotId;
 use crate::rule::{Amount, Rule};
 use crate::time::{Nanos, Timestamp};
@@ -41,6 +41,8 @@ pub enum Charges {
     Slots,
     /// Everything but slots: usage that was recorded is counted again, or a cost turned out to be another.
     Amounts,
+    /// Only quotas: usage that was admitted elsewhere is counted where it belongs. No rate suffers from what is past.
+    Quotas,
 }
 
 /// One request, as far as limits care.
@@ -123,6 +125,15 @@ impl Tariff {
         })
     }
 
+    /// The limits on some of the axes, each with a share of its amount.
+    fn part(&self, share: Percent, wanted: impl Fn(Axis) -> bool, mut enter: impl FnMut(&Limit) -> LimitId) -> Self {
+        let lines = self.lines.iter().filter(|line| wanted(line.limit.axis)).map(|line| {
+            let limit = Limit { rule: line.limit.rule.scaled(share), ..line.limit.clone() };
+            Line { id: enter(&limit), limit, routes: line.routes.clone(), period: PeriodMemo::default() }
+        });
+        Self { lines: lines.collect() }
+    }
+
     /// Whether any limit is on this axis.
     pub fn has(&self, axis: Axis) -> bool {
         self.limits().any(|limit| limit.axis == axis)
@@ -165,6 +176,18 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The same plan with the limits on some of the axes only, each with a share of its amount.
+    pub fn part(
+        &self,
+        share: Percent,
+        wanted: impl Fn(Axis) -> bool,
+        enter: impl FnMut(&Limit) -> LimitId,
+    ) -> Self {
+        Self { name: self.name.clone(), tariff: self.tariff.part(share, wanted, enter), ..*self }
+    }
+}
+
 impl Line {
     #[inline]
     fn counts(&self, route: Option<RouteIndex>) -> bool {
@@ -177,6 +200,7 @@ impl Line {
             Charges::All => true,
             Charges::Slots => self.takes_slots(),
             Charges::Amounts => !self.takes_slots(),
+            Charges::Quotas => self.limit.axis == Axis::Quota && !self.takes_slots(),
         }
     }
 

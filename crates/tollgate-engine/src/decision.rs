@@ -46,6 +46,27 @@ pub struct Decision {
     pub permit: Option<Box<Permit>>,
     /// The record that has to be on disk before the answer is given: see [`crate::Engine::settled`].
     pub pending: Option<Position>,
+    /// Whether the store decided.
+    pub mode: StoreMode,
+}
+
+/// Whether the store decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StoreMode {
+    /// It does.
+    Normal,
+    /// It is away, and this process decides by what `degraded` in the policy says.
+    Degraded,
+}
+
+impl StoreMode {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Degraded => "degraded",
+        }
+    }
 }
 
 /// Admitted or not.
