@@ -41,6 +41,8 @@ pub enum Charges {
     Slots,
     /// Everything but slots: usage that was recorded is counted again, or a cost turned out to be another.
     Amounts,
+    /// All of them, as if the request counted as every route at once: to look at all meters of a caller.
+    Everywhere,
     /// Only quotas: usage that was admitted elsewhere is counted where it belongs. No rate suffers from what is past.
     Quotas,
 }
@@ -99,16 +101,10 @@ impl Tariff {
     #[inline]
     pub fn plan(&self, request: &Request) -> ChargePlan<'_> {
         let mut plan = ChargePlan::new(request.home, request.now, request.mode, request.slot);
-        for line in self.lines.iter().filter(|line| line.counts(request.route) && line.is_in(request.which)) {
+        let counts = |line: &&Line| line.counts(request.route) || request.which == Charges::Everywhere;
+        for line in self.lines.iter().filter(counts).filter(|line| line.is_in(request.which)) {
             plan.add(line.charge(request));
         }
-        plan
-    }
-
-    /// What a request would owe that counts as every route at once: to look at all meters of a caller.
-    pub fn plan_of_all(&self, request: &Request) -> ChargePlan<'_> {
-        let mut plan = ChargePlan::new(request.home, request.now, request.mode, request.slot);
-        self.lines.iter().for_each(|line| plan.add(line.charge(request)));
         plan
     }
 
@@ -197,7 +193,7 @@ impl Line {
     #[inline]
     fn is_in(&self, which: Charges) -> bool {
         match which {
-            Charges::All => true,
+            Charges::All | Charges::Everywhere => true,
             Charges::Slots => self.takes_slots(),
             Charges::Amounts => !self.takes_slots(),
             Charges::Quotas => self.limit.axis == Axis::Quota && !self.takes_slots(),

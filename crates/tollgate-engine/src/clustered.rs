@@ -10,7 +10,7 @@ use tollgate_ledger::{OpenError, Spool, SpoolSettings};
 use tollgate_store::database::{Database, DatabaseError};
 use tollgate_store::directory::{CacheLimits, Directory, StoreError};
 use tollgate_store::key_text::NoRandomness;
-use tollgate_store::redis::check::{self, Unsafe};
+use tollgate_store::redis::check::{self, Unfit};
 use tollgate_store::redis::{
     Address, Homes, HomesSettings, Link, LinkError, LinkOptions, Meters, NodeId, Seq,
 };
@@ -57,7 +57,7 @@ pub enum ClusteredError {
     /// The store cannot be reached.
     Link(LinkError),
     /// The store is one that would lose or refuse what is entrusted to it.
-    Unsafe(Unsafe),
+    Unfit(Unfit),
     /// The accounts and keys in the store.
     Directory(StoreError),
 }
@@ -70,7 +70,7 @@ impl fmt::Display for ClusteredError {
             Self::Recover(error) => error.fmt(f),
             Self::Random(error) => error.fmt(f),
             Self::Link(error) => error.fmt(f),
-            Self::Unsafe(error) => error.fmt(f),
+            Self::Unfit(error) => error.fmt(f),
             Self::Directory(error) => error.fmt(f),
         }
     }
@@ -92,7 +92,7 @@ impl Clustered {
         let node = node(&database)?;
         let link = Link::open(&self.address, &self.link).map_err(ClusteredError::Link)?;
         link.ready(PATIENCE).await.map_err(ClusteredError::Link)?;
-        check::check(&link).await.map_err(ClusteredError::Unsafe)?;
+        check::check(&link).await.map_err(ClusteredError::Unfit)?;
         let directory = Directory::shared(link.clone(), homes.clone(), keys, CacheLimits::default());
         let directory = directory.await.map_err(ClusteredError::Directory)?;
         let spool = Spool::open(&dir.join("spool"), self.spool).map_err(ClusteredError::Spool)?;
@@ -127,5 +127,5 @@ fn node(database: &Database) -> Result<NodeId, ClusteredError> {
 /// Above every number that this node has used before: it cannot have made a call in every microsecond.
 fn first_seq() -> Seq {
     let micros = Clock::system(Timestamp::EPOCH).now().as_nanos() / 1_000;
-    Seq::new(micros.clamp(1, Seq::MAX)).unwrap_or(Seq::MIN)
+    Seq::new(micros.clamp(1, Seq::MAX)).unwrap_or(Seq::FIRST)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tollgate_core::headers::{self, Lines, Shown, Sink};
+use tollgate_core::headers::{self, Field, Lines, Shown, Sink};
 use tollgate_core::limit::LimitName;
 use tollgate_core::limit_now::LimitNow;
 use tollgate_core::policy::{HttpUrl, RouteIndex};
@@ -130,6 +130,9 @@ impl Decision {
             retry_after_s: denial.and_then(Denial::retry_after_s),
         };
         headers::write(&shown, &self.policy.policy().responses, sink);
+        if self.mode == StoreMode::Degraded {
+            sink.line(Field::Mode, |text| text.push_str(self.mode.as_str()));
+        }
     }
 
     /// The same as lines of a message.

@@ -28,6 +28,14 @@ impl Engine {
         self.shared.is_some()
     }
 
+    /// Whether the store decides at the moment.
+    pub fn store_mode(&self) -> StoreMode {
+        match self.shared.as_ref().map(|shared| shared.homes.mode()) {
+            None | Some(tollgate_store::redis::StoreMode::Normal) => StoreMode::Normal,
+            Some(tollgate_store::redis::StoreMode::Degraded) => StoreMode::Degraded,
+        }
+    }
+
     /// Decides, wherever the meters are, and waits for what the policy wants to be waited for.
     pub async fn decided(&self, request: &CallerRequest<'_>, now: Timestamp) -> Decision {
         let decision = match &self.shared {
@@ -192,7 +200,7 @@ impl Engine {
 
 impl Shared {
     /// What all limits of a request say. Nothing if the store is away.
-    async fn look(&self, plan: &Arc<Plan>, request: Request) -> Option<Vec<LimitNow>> {
+    pub(crate) async fn look(&self, plan: &Arc<Plan>, request: Request) -> Option<Vec<LimitNow>> {
         let settled = self.homes.settle(self.owed(plan, request)).await.ok()?;
         let asked = plan.tariff.plan(&Request { now: settled.now, ..request });
         Some(LimitNow::all(&asked, &settled.readings))
