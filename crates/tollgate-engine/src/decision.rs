@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tollgate_core::headers::{self, Lines, Shown, Sink};
+use tollgate_core::headers::{self, Field, Lines, Shown, Sink};
 use tollgate_core::limit::LimitName;
 use tollgate_core::limit_now::LimitNow;
 use tollgate_core::policy::{HttpUrl, RouteIndex};
@@ -46,6 +46,27 @@ pub struct Decision {
     pub permit: Option<Box<Permit>>,
     /// The record that has to be on disk before the answer is given: see [`crate::Engine::settled`].
     pub pending: Option<Position>,
+    /// Whether the store decided.
+    pub mode: StoreMode,
+}
+
+/// Whether the store decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StoreMode {
+    /// It does.
+    Normal,
+    /// It is away, and this process decides by what `degraded` in the policy says.
+    Degraded,
+}
+
+impl StoreMode {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Degraded => "degraded",
+        }
+    }
 }
 
 /// Admitted or not.
@@ -109,6 +130,9 @@ impl Decision {
             retry_after_s: denial.and_then(Denial::retry_after_s),
         };
         headers::write(&shown, &self.policy.policy().responses, sink);
+        if self.mode == StoreMode::Degraded {
+            sink.line(Field::Mode, |text| text.push_str(self.mode.as_str()));
+        }
     }
 
     /// The same as lines of a message.

@@ -14,7 +14,7 @@ use tollgate_ledger::{Kind, Record};
 
 use crate::decision::Decision;
 use crate::engine::{Counters, Engine};
-use crate::permit::{Permit, PermitId, Settles};
+use crate::permit::{Kept, Permit, PermitId, Settles};
 use crate::record::record;
 use crate::unsettled::Unsettled;
 
@@ -92,6 +92,9 @@ impl Engine {
             Settles::TrueCost if given_back => 0,
             Settles::TrueCost => cost.unwrap_or(reserved),
         };
+        if let (Some(shared), Kept::Store) = (&self.shared, permit.kept) {
+            return self.finish_shared(shared, permit, Finished { reserved, settled }, now);
+        }
         // First, and whatever becomes of the rest: nobody waits for a slot because a refund could not be recorded.
         if permit.plan.tariff.has(Axis::Concurrency) {
             let mode = Mode::Refund { charged_at: permit.charged_at };
@@ -139,11 +142,17 @@ impl Engine {
             let record = record(permit, kind, Some(difference), overage, now);
             room.append(&Record { idempotency, ..record });
         });
+        if let Some(shared) = &self.shared {
+            shared.journal.wake();
+        }
         Ok(())
     }
 
     /// The plan that the caller of a permit has now, and the place of its route in it.
     fn plan_now(&self, permit: &Permit) -> (Arc<Plan>, Option<RouteIndex>) {
+        if permit.kept == Kept::Here && self.shared.is_some() {
+            return (Arc::clone(&permit.plan), permit.route);
+        }
         let policy = self.snapshot.load();
         let plan = if permit.account == 0 {
             policy.anonymous_plan(&self.meters, &self.names)

@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod clock;
+pub mod clustered;
 mod decide;
 pub mod decision;
 pub mod embedded;
@@ -23,12 +24,14 @@ mod recover;
 mod repeats;
 pub mod request;
 mod save;
+mod shared;
 pub mod snapshot;
 mod unsettled;
 
 pub use answer::ErrorCode;
 pub use clock::Clock;
-pub use decision::{Answer, Decision, Denial};
+pub use clustered::{Clustered, ClusteredError};
+pub use decision::{Answer, Decision, Denial, StoreMode};
 pub use embedded::{Embedded, EmbeddedError};
 pub use engine::{Engine, EngineParts};
 pub use finish::{FinishError, Finished};
@@ -39,5 +42,6 @@ pub use permit::{Permit, PermitId};
 pub use recover::{Progress, RecoverError, Recovered};
 pub use request::{CallerRequest, Credential, Hold, Purpose};
 pub use save::SaveError;
+pub use shared::SharedParts;
 pub use snapshot::{PolicySnapshot, ReloadError};
 pub use unsettled::Unsettled;

@@ -56,6 +56,7 @@ static HTTP_NAMES: [HeaderName; Field::ALL.len()] = [
     HeaderName::from_static("x-quota-reset"),
     HeaderName::from_static("x-quota-overage"),
     http::header::RETRY_AFTER,
+    HeaderName::from_static("x-tollgate-mode"),
 ];
 
 #[cfg(test)]

@@ -26,13 +26,12 @@ where
     let body = body::read(&mut request, BODY_BYTES_MAX).await?;
     let now = engine.now();
     // All are decided before any is waited for: those that wait for the disk wait for the same flush.
-    let decided: Vec<(Unsettled<&Engine>, Hold)> = {
-        // All are read before any is decided: a batch that is half wrong charges nothing.
-        let batch: Batch<'_> = json::read(&body)?;
-        let checks = batch.checks.unwrap_or_default();
-        let decide = |check: &Check<'_>| Unsettled::new(engine, engine.decide(&check.request(), now));
-        checks.iter().map(|check| (decide(check), check.hold())).collect()
-    };
+    let mut decided: Vec<(Unsettled<&Engine>, Hold)> = Vec::new();
+    // All are read before any is decided: a batch that is half wrong charges nothing.
+    let batch: Batch<'_> = json::read(&body)?;
+    for check in batch.checks.iter().flatten() {
+        decided.push((engine.unsettled(&check.request(), now).await, check.hold()));
+    }
     let mut document = String::with_capacity(decided.len() * answer::CAPACITY);
     document.push_str("{\"results\":[");
     for (index, (unsettled, hold)) in decided.into_iter().enumerate() {

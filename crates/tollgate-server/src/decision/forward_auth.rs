@@ -35,15 +35,16 @@ enum Dialect {
 }
 
 pub(super) async fn any<B>(engine: &Engine, request: Request<B>, peer: Option<&Peer>) -> Reply {
-    let dialect = match dialect(request.uri().query()) {
+    // The body is nobody's business, and need not be one that tasks can share.
+    let (request, _) = request.into_parts();
+    let dialect = match dialect(request.uri.query()) {
         Ok(dialect) => dialect,
         Err(refusal) => return refusal.reply(),
     };
     let now = engine.now();
-    let (error, reply) = match decide(engine, request.headers(), peer, now) {
+    let (error, reply) = match decide(engine, &request.headers, peer, now).await {
         Err(refusal) => (refusal.error(), refusal.reply()),
-        Ok(decision) => {
-            let mut decision = engine.settled(decision).await;
+        Ok(mut decision) => {
             if let Some(permit) = decision.permit.take() {
                 // Nothing is settled with it but its place, so that there is nothing to be recorded that could fail.
                 let _ = engine.finish(&permit, None, None, now);
@@ -76,7 +77,7 @@ fn dialect(query: Option<&str>) -> Result<Dialect, Refusal> {
     Ok(dialect)
 }
 
-fn decide(
+async fn decide(
     engine: &Engine,
     headers: &HeaderMap,
     peer: Option<&Peer>,
@@ -96,7 +97,7 @@ fn decide(
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
     };
-    Ok(engine.decide(&request, now))
+    Ok(engine.decided(&request, now).await)
 }
 
 /// The text of a header, if it passes the check.

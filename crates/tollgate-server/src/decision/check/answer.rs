@@ -37,7 +37,9 @@ pub(in crate::decision) fn write(out: &mut String, decision: &Decision, permit: 
         None => out.push_str(",\"permit\":null"),
         Some(permit) => drop(write!(out, ",\"permit\":\"{permit}\"")),
     }
-    out.push_str(",\"mode\":\"normal\",\"headers\":{");
+    out.push_str(",\"mode\":\"");
+    out.push_str(decision.mode.as_str());
+    out.push_str("\",\"headers\":{");
     let asks_for_key = denial.is_some_and(|denial| denial.error == ErrorCode::MissingKey);
     write_headers(out, decision, asks_for_key);
     out.push_str("}}");
@@ -99,6 +101,7 @@ const MEMBERS: [&str; Field::ALL.len()] = members![
     "X-Quota-Reset",
     "X-Quota-Overage",
     "Retry-After",
+    "X-Tollgate-Mode",
 ];
 
 fn write_headers(out: &mut String, decision: &Decision, asks_for_key: bool) {
