@@ -122,7 +122,12 @@ impl Tariff {
     }
 
     /// The limits on some of the axes, each with a share of its amount.
-    fn part(&self, share: Percent, wanted: impl Fn(Axis) -> bool, mut enter: impl FnMut(&Limit) -> LimitId) -> Self {
+    fn part(
+        &self,
+        share: Percent,
+        wanted: impl Fn(Axis) -> bool,
+        mut enter: impl FnMut(&Limit) -> LimitId,
+    ) -> Self {
         let lines = self.lines.iter().filter(|line| wanted(line.limit.axis)).map(|line| {
             let limit = Limit { rule: line.limit.rule.scaled(share), ..line.limit.clone() };
             Line { id: enter(&limit), limit, routes: line.routes.clone(), period: PeriodMemo::default() }

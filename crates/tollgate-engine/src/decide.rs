@@ -244,7 +244,11 @@ impl Engine {
 
     /// Room for a record, or whether the request is decided without one.
     #[inline]
-    pub(crate) fn room(&self, policy: &PolicySnapshot, plan: &Plan) -> Result<Option<Reservation<'_>>, ErrorCode> {
+    pub(crate) fn room(
+        &self,
+        policy: &PolicySnapshot,
+        plan: &Plan,
+    ) -> Result<Option<Reservation<'_>>, ErrorCode> {
         match self.spool.reserve() {
             Ok(room) => Ok(Some(room)),
             Err(_)

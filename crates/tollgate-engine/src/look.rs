@@ -27,7 +27,12 @@ pub struct AccountLimit {
 impl Engine {
     /// Every limit of an account now: once where its keys share a meter, once for each of `keys` where they do not.
     /// Nothing if the meters are in a store that is away.
-    pub async fn limits_of(&self, account: &Account, keys: &[NonZeroU32], now: Timestamp) -> Vec<AccountLimit> {
+    pub async fn limits_of(
+        &self,
+        account: &Account,
+        keys: &[NonZeroU32],
+        now: Timestamp,
+    ) -> Vec<AccountLimit> {
         let policy = self.snapshot.load_full();
         let plan = policy.plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters);
         let Some(plan) = plan else { return Vec::new() };

@@ -138,7 +138,13 @@ impl Engine {
     }
 
     /// All limits together, in the store. If it is away, what the policy says for that decides.
-    async fn settle_shared(&self, shared: &Shared, way: &Way<'_>, caller: Caller, mut permit: Permit) -> Decision {
+    async fn settle_shared(
+        &self,
+        shared: &Shared,
+        way: &Way<'_>,
+        caller: Caller,
+        mut permit: Permit,
+    ) -> Decision {
         let (mode, charges) = (way.mode(), permit.charges());
         let room = match (mode, permit.cost) {
             (Mode::Charge, Some(_)) => match self.room(&way.policy, &permit.plan) {

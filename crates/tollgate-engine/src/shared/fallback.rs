@@ -36,7 +36,8 @@ impl Fallbacks {
         if known.len() >= PLANS_MAX {
             known.clear();
         }
-        let made = Arc::new(plan.part(degraded.cap, |axis| is_counted(degraded, axis), |limit| meters.enter(limit)));
+        let made =
+            Arc::new(plan.part(degraded.cap, |axis| is_counted(degraded, axis), |limit| meters.enter(limit)));
         known.insert(place, Standin { of: Arc::clone(plan), plan: Arc::clone(&made) });
         made
     }

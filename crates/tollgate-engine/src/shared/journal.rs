@@ -57,7 +57,8 @@ impl Engine {
                         self.settle_owed(shared, *position, record).await;
                     }
                     let all = owed.len() < READ_AHEAD;
-                    next = if all { until } else { owed.last().map_or(until, |(last, _)| Position(last.0 + 1)) };
+                    next =
+                        if all { until } else { owed.last().map_or(until, |(last, _)| Position(last.0 + 1)) };
                     // If it is lost, some are settled again, which the store ignores.
                     drop(self.database.set_meta(SETTLED, next.0.to_be_bytes().to_vec()));
                     if !all {
@@ -103,7 +104,10 @@ impl Engine {
                 // A number that was used is a record that was settled.
                 Ok(_) | Err(CallError::Late(_)) => return,
                 Err(error @ (CallError::Mixed | CallError::TooLarge)) => {
-                    tracing::error!(position = position.0, "a record cannot be settled in the store: {error}");
+                    tracing::error!(
+                        position = position.0,
+                        "a record cannot be settled in the store: {error}"
+                    );
                     return;
                 }
                 Err(_) => tokio::time::sleep(PAUSE).await,

@@ -37,7 +37,7 @@ impl Bed {
         Self::launched(launch, folder)
     }
 
-    fn launched(launch: Launch, folder: TempDir) -> Self {
+    pub(crate) fn launched(launch: Launch, folder: TempDir) -> Self {
         let server = launch.start();
         Self { server, launch, folder }
     }

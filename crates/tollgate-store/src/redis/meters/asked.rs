@@ -13,6 +13,8 @@ pub struct Seq(u64);
 impl Seq {
     /// The largest number.
     pub const MAX: u64 = (1 << 53) - 1;
+    /// The smallest.
+    pub const FIRST: Self = Self(1);
 
     /// The number, or nothing if it is zero or too large.
     pub const fn new(number: u64) -> Option<Self> {
