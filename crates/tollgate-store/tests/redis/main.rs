@@ -6,6 +6,7 @@ mod bed;
 mod differential;
 #[path = "../properties/strategies.rs"]
 mod strategies;
+mod trio;
 #[path = "../properties/words.rs"]
 mod words;
 
