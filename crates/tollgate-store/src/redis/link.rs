@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::aio::{ConnectionLike, PubSub};
+use redis::aio::PubSub;
 use redis::{Cmd, FromRedisValue, Pipeline, RedisError, Value};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout_at};
@@ -133,9 +133,9 @@ impl Link {
     pub async fn query_pipeline<T: FromRedisValue>(&self, pipeline: &Pipeline) -> Result<T, QueryError> {
         let expires = self.expires();
         let (mut line, epoch) = self.line(expires).await?;
-        let asked = line.req_packed_commands(pipeline, 0, pipeline.cmd_iter().count());
+        let asked = pipeline.query_async::<Value>(&mut line);
         let answer = self.judge(timeout_at(expires, asked).await, epoch)?;
-        T::from_redis_value(Value::Array(answer)).map_err(|error| QueryError::Garbled(error.to_string()))
+        T::from_redis_value(answer).map_err(|error| QueryError::Garbled(error.to_string()))
     }
 
     /// A connection of its own for messages that the server sends by itself. It does not reconnect: when its stream
@@ -156,7 +156,8 @@ impl Link {
         expires: Instant,
     ) -> Result<T, QueryError> {
         let (mut line, epoch) = self.line(expires).await?;
-        let answer = self.judge(timeout_at(expires, line.req_packed_command(command)).await, epoch)?;
+        let asked = command.query_async::<Value>(&mut line);
+        let answer = self.judge(timeout_at(expires, asked).await, epoch)?;
         T::from_redis_value(answer).map_err(|error| QueryError::Garbled(error.to_string()))
     }
 

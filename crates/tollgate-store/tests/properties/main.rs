@@ -10,6 +10,7 @@ mod model;
 mod promises;
 mod replay;
 mod strategies;
+mod words;
 
 use proptest::test_runner::Config;
 

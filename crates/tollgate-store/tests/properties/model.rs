@@ -2,17 +2,14 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tollgate_core::calendar::CalendarUnit;
-use tollgate_core::limit::{Axis, Excess};
 use tollgate_core::plan::Mode;
-use tollgate_core::rule::Rule;
 use tollgate_core::settle::Outcome;
 use tollgate_core::time::Timestamp;
 use tollgate_testkit::model;
 
-use crate::cases;
 use crate::driver::{Driver, Settlement};
-use crate::strategies::{Event, METERS, axis, event, start, terms};
+use crate::strategies::{Event, METERS, event, start, terms};
+use crate::{cases, words};
 
 const STEPS: usize = 200;
 
@@ -84,7 +81,14 @@ fn compare(
         Mode::Peek | Mode::Refund { .. } => model::Mode::Peek,
     };
     let theirs = home.ask(&charges, model_mode, slot, driver.now.as_nanos());
-    prop_assert_eq!(in_model_words(&ours), theirs, "{:?} {:?} at {:?}", mode, charges, driver.now);
+    prop_assert_eq!(
+        words::answer(ours.outcome, &ours.readings),
+        theirs,
+        "{:?} {:?} at {:?}",
+        mode,
+        charges,
+        driver.now
+    );
     Ok(ours)
 }
 
@@ -97,62 +101,5 @@ fn refund(driver: &Driver, home: &mut model::Home, charged: &Admitted) {
 }
 
 fn charge(driver: &Driver, meter: usize, cost: u64) -> model::Charge {
-    let limit = driver.limit(meter);
-    let window_s = |rule: &tollgate_core::rule::Windowed| u64::from(rule.window.as_secs());
-    let rule = match &limit.rule {
-        Rule::TokenBucket(bucket) => model::Rule::TokenBucket {
-            amount: bucket.amount(),
-            window_s: u64::from(bucket.window().as_secs()),
-            burst: bucket.burst(),
-        },
-        Rule::FixedWindow(rule) => {
-            model::Rule::FixedWindow { limit: rule.limit.get(), window_s: window_s(rule) }
-        }
-        Rule::SlidingWindow(rule) => {
-            model::Rule::SlidingWindow { limit: rule.limit.get(), window_s: window_s(rule) }
-        }
-        Rule::SlidingBuckets(rule) => {
-            model::Rule::SlidingBuckets { limit: rule.limit.get(), window_s: window_s(rule) }
-        }
-        Rule::SlidingLog(rule) => {
-            model::Rule::SlidingLog { limit: rule.limit.get(), window_s: window_s(rule) }
-        }
-        Rule::Calendar { limit, calendar } => model::Rule::Calendar {
-            limit: limit.get(),
-            calendar: u64::from(calendar.unit() == CalendarUnit::Day),
-        },
-        Rule::Concurrency { limit, lease } => {
-            model::Rule::Concurrency { limit: limit.get(), lease_ns: lease.0 }
-        }
-    };
-    model::Charge {
-        meter: meter as u64,
-        rule,
-        axis: match axis(meter) {
-            Axis::Rate => model::Axis::Rate,
-            Axis::Concurrency => model::Axis::Concurrency,
-            Axis::Quota => model::Axis::Quota,
-        },
-        overage: limit.excess == Excess::BillOverage,
-        cost,
-        period: driver
-            .period(meter, driver.now)
-            .map(|period| (period.start.as_nanos(), period.end.as_nanos())),
-    }
-}
-
-fn in_model_words(settlement: &Settlement) -> model::Answer {
-    let outcome = match settlement.outcome {
-        Outcome::Admitted { overage } => model::Outcome::Admitted { overage },
-        Outcome::Refused { by, retry_after } => model::Outcome::Refused { by, retry_after: retry_after.0 },
-        Outcome::NeverFits { by } => model::Outcome::NeverFits { by },
-    };
-    let readings = settlement.readings.iter().map(|reading| model::Reading {
-        used: reading.used,
-        remaining: reading.remaining,
-        next: reading.next.0,
-        reset: reading.reset.0,
-        overage: reading.overage,
-    });
-    model::Answer { outcome, readings: readings.collect() }
+    words::charge(meter, driver.limit(meter), cost, driver.period(meter, driver.now))
 }

@@ -1,1 +1,35 @@
-//! The Redis store against real servers.
+//! The Redis store against real servers: Redis and Valkey, each started by the test that needs it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+
+mod bed;
+mod differential;
+#[path = "../properties/strategies.rs"]
+mod strategies;
+mod trio;
+#[path = "../properties/words.rs"]
+mod words;
+
+/// Runs a test on every server that must pass it.
+macro_rules! on_each_engine {
+    ($($name:ident),* $(,)?) => {
+        $(mod $name {
+            #[test]
+            fn on_redis() {
+                super::$name(tollgate_testkit::redis::Engine::Redis);
+            }
+
+            #[test]
+            fn on_valkey() {
+                super::$name(tollgate_testkit::redis::Engine::Valkey);
+            }
+        })*
+    };
+}
+pub(crate) use on_each_engine;
+
+/// Whether the run may take long.
+fn is_slow() -> bool {
+    #[expect(clippy::disallowed_methods, reason = "the switch of the slow run")]
+    std::env::var_os("TOLLGATE_SLOW").is_some()
+}

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::aio::ConnectionLike as _;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 
@@ -95,7 +94,7 @@ async fn connect(
 
 async fn answers(mut line: Line) -> bool {
     let ping = redis::cmd("PING");
-    matches!(timeout(PROBE_MAX, line.req_packed_command(&ping)).await, Ok(Ok(_)))
+    matches!(timeout(PROBE_MAX, ping.query_async::<()>(&mut line)).await, Ok(Ok(_)))
 }
 
 /// Half of it and a random part of the other half: nodes that lost a server together do not come back to it together.

@@ -1,0 +1,67 @@
+//! Charges and answers in the words of the reference model.
+
+use tollgate_core::calendar::{CalendarUnit, Period};
+use tollgate_core::limit::{Axis, Excess, Limit};
+use tollgate_core::rule::{Rule, Windowed};
+use tollgate_core::settle::{Outcome, Readings};
+use tollgate_testkit::model;
+
+/// What a request owes to the meter with this number.
+pub(crate) fn charge(meter: usize, limit: &Limit, cost: u64, period: Option<Period>) -> model::Charge {
+    let window_s = |rule: &Windowed| u64::from(rule.window.as_secs());
+    let rule = match &limit.rule {
+        Rule::TokenBucket(bucket) => model::Rule::TokenBucket {
+            amount: bucket.amount(),
+            window_s: u64::from(bucket.window().as_secs()),
+            burst: bucket.burst(),
+        },
+        Rule::FixedWindow(rule) => {
+            model::Rule::FixedWindow { limit: rule.limit.get(), window_s: window_s(rule) }
+        }
+        Rule::SlidingWindow(rule) => {
+            model::Rule::SlidingWindow { limit: rule.limit.get(), window_s: window_s(rule) }
+        }
+        Rule::SlidingBuckets(rule) => {
+            model::Rule::SlidingBuckets { limit: rule.limit.get(), window_s: window_s(rule) }
+        }
+        Rule::SlidingLog(rule) => {
+            model::Rule::SlidingLog { limit: rule.limit.get(), window_s: window_s(rule) }
+        }
+        Rule::Calendar { limit, calendar } => model::Rule::Calendar {
+            limit: limit.get(),
+            calendar: u64::from(calendar.unit() == CalendarUnit::Day),
+        },
+        Rule::Concurrency { limit, lease } => {
+            model::Rule::Concurrency { limit: limit.get(), lease_ns: lease.0 }
+        }
+    };
+    model::Charge {
+        meter: meter as u64,
+        rule,
+        axis: match limit.axis {
+            Axis::Rate => model::Axis::Rate,
+            Axis::Concurrency => model::Axis::Concurrency,
+            Axis::Quota => model::Axis::Quota,
+        },
+        overage: limit.excess == Excess::BillOverage,
+        cost,
+        period: period.map(|period| (period.start.as_nanos(), period.end.as_nanos())),
+    }
+}
+
+/// What a plan was answered.
+pub(crate) fn answer(outcome: Outcome, readings: &Readings) -> model::Answer {
+    let outcome = match outcome {
+        Outcome::Admitted { overage } => model::Outcome::Admitted { overage },
+        Outcome::Refused { by, retry_after } => model::Outcome::Refused { by, retry_after: retry_after.0 },
+        Outcome::NeverFits { by } => model::Outcome::NeverFits { by },
+    };
+    let readings = readings.iter().map(|reading| model::Reading {
+        used: reading.used,
+        remaining: reading.remaining,
+        next: reading.next.0,
+        reset: reading.reset.0,
+        overage: reading.overage,
+    });
+    model::Answer { outcome, readings: readings.collect() }
+}

@@ -1,0 +1,120 @@
+//! A server, a node that is connected to it, and limits to ask for.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tollgate_core::book::LimitId;
+use tollgate_core::calendar::{Calendar, CalendarUnit};
+use tollgate_core::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
+use tollgate_core::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
+use tollgate_core::rule::concurrency::SlotId;
+use tollgate_core::rule::{Amount, Rule, TokenBucket};
+use tollgate_core::time::{Timestamp, Window};
+use tollgate_store::redis::{
+    Address, Ask, CallError, HomeCall, Link, LinkOptions, Meters, NodeId, Resolved, Seq, Settled,
+};
+use tollgate_testkit::redis::{Engine, RedisServer};
+
+/// A deadline for tests that are not about deadlines: machines that build something else meanwhile are slow.
+pub(crate) const PATIENT: Duration = Duration::from_secs(20);
+
+pub(crate) const NODE: NodeId = NodeId(0x0102_0304_0506_0708);
+
+/// A server and a node.
+pub(crate) struct Bed {
+    pub(crate) runtime: Runtime,
+    pub(crate) meters: Meters,
+    pub(crate) server: RedisServer,
+    seq: Cell<u64>,
+}
+
+impl Bed {
+    pub(crate) fn new(engine: Engine) -> Self {
+        let server = RedisServer::new(engine);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let link = runtime.block_on(async { link(&server.url(), PATIENT) });
+        runtime.block_on(link.ready(PATIENT)).unwrap();
+        Self { runtime, meters: Meters::new(link, NODE), server, seq: Cell::new(1_000) }
+    }
+
+    /// A number that was not used before.
+    pub(crate) fn seq(&self) -> Seq {
+        self.seq.set(self.seq.get() + 1);
+        Seq::new(self.seq.get()).unwrap()
+    }
+
+    /// Settles plans together.
+    pub(crate) fn call(&self, home: HomeId, plans: &[ChargePlan<'_>]) -> Vec<Settled> {
+        self.call_as(self.seq(), home, plans, None).unwrap()
+    }
+
+    pub(crate) fn call_as(
+        &self,
+        seq: Seq,
+        home: HomeId,
+        plans: &[ChargePlan<'_>],
+        now: Option<Timestamp>,
+    ) -> Result<Vec<Settled>, CallError> {
+        let asks: Vec<Ask<'_>> = plans.iter().map(|plan| Ask { plan, holder: NODE }).collect();
+        let call = HomeCall { home, seq, asks: &asks };
+        self.runtime.block_on(async {
+            match now {
+                Some(now) => self.meters.call_at(&call, now).await,
+                None => self.meters.call(&call).await,
+            }
+        })
+    }
+
+    /// Settles one plan.
+    pub(crate) fn ask(&self, plan: &ChargePlan<'_>) -> Settled {
+        self.call(plan.home, std::slice::from_ref(plan)).remove(0)
+    }
+
+    pub(crate) fn resolve(&self, home: HomeId, in_doubt: Seq, fence: Seq) -> Result<Resolved, CallError> {
+        self.runtime.block_on(self.meters.resolve(home, in_doubt, fence))
+    }
+}
+
+/// A link that begins to connect. Call it within a runtime.
+pub(crate) fn link(url: &str, deadline: Duration) -> Link {
+    let options = LinkOptions { deadline, ..LinkOptions::default() };
+    Link::open(&Address::parse(url).unwrap(), &options).unwrap()
+}
+
+pub(crate) fn limit(name: &str, axis: Axis, rule: Rule) -> Limit {
+    let name = LimitName::new(name).unwrap();
+    let excess = Excess::Refuse(RefusalStatus::TooManyRequests);
+    Limit { name, axis, per: Per::Account, rule, excess }
+}
+
+pub(crate) fn rate(amount: u64, burst: u64) -> Limit {
+    limit("rate", Axis::Rate, Rule::TokenBucket(TokenBucket::new(amount, Window::SECOND, burst).unwrap()))
+}
+
+pub(crate) fn monthly(amount: u64) -> Limit {
+    let rule =
+        Rule::Calendar { limit: Amount::new(amount).unwrap(), calendar: Calendar::utc(CalendarUnit::Month) };
+    limit("quota", Axis::Quota, rule)
+}
+
+/// A plan that owes `cost` to each of these, all of them the account's.
+pub(crate) fn plan<'p>(home: u128, limits: &[&'p Limit], cost: u64, mode: Mode) -> ChargePlan<'p> {
+    plan_of(home, limits, cost, mode, 1)
+}
+
+pub(crate) fn plan_of<'p>(
+    home: u128,
+    limits: &[&'p Limit],
+    cost: u64,
+    mode: Mode,
+    slot: u64,
+) -> ChargePlan<'p> {
+    let now = Timestamp::from_secs(1_790_000_000);
+    let mut plan = ChargePlan::new(HomeId(home), now, mode, SlotId(slot));
+    for limit in limits {
+        let (id, cost) = (LimitId::from_number(0), Amount::new(cost).unwrap());
+        plan.add(Charge { limit, id, sharer: Sharer::ALL, cost, period: None });
+    }
+    plan
+}

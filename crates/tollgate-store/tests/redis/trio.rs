@@ -1,0 +1,270 @@
+//! The same home in Redis, in memory and in the model, asked the same.
+
+use std::num::NonZeroU32;
+
+use proptest::prelude::*;
+use tollgate_core::calendar::Period;
+use tollgate_core::limit::{Axis, Limit, LimitName, Per};
+use tollgate_core::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
+use tollgate_core::rule::concurrency::SlotId;
+use tollgate_core::rule::{Amount, Rule};
+use tollgate_core::settle::{Outcome, Readings};
+use tollgate_core::time::{Nanos, Timestamp};
+use tollgate_store::meters::MeterTable;
+use tollgate_testkit::model;
+
+use crate::bed::Bed;
+use crate::strategies::{Event, METERS, Terms, axis};
+use crate::words;
+
+const MICRO: u64 = 1_000;
+const SECOND: u64 = 1_000_000_000;
+
+/// How Redis is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Calls {
+    /// Each plan in a call of its own.
+    Single,
+    /// All plans of an instant in one call.
+    Together,
+}
+
+/// A plan that Redis has not been asked yet, and what memory said to it.
+struct Waiting {
+    meters: Vec<usize>,
+    cost: u64,
+    mode: Mode,
+    slot: u64,
+    expected: model::Answer,
+}
+
+/// A charge that was admitted and may be given back.
+struct Admitted {
+    meters: Vec<usize>,
+    cost: u64,
+    slot: u64,
+    at: Timestamp,
+}
+
+/// The same home in Redis, in memory and in the model.
+pub(crate) struct Trio<'b> {
+    bed: &'b Bed,
+    home: HomeId,
+    table: MeterTable,
+    model: model::Home,
+    limits: Vec<Limit>,
+    /// Limits whose meter was rounded when it was carried over: their next edit may show that.
+    rounded: [bool; METERS],
+    now: Timestamp,
+    calls: Calls,
+    waiting: Vec<Waiting>,
+}
+
+impl<'b> Trio<'b> {
+    pub(crate) fn new(bed: &'b Bed, calls: Calls, home: HomeId, terms: &[Terms], start: Timestamp) -> Self {
+        let limits = terms.iter().enumerate().map(|(meter, terms)| limit(meter, terms)).collect();
+        let now = Timestamp::from_nanos(start.as_nanos() / MICRO * MICRO);
+        Self {
+            bed,
+            home,
+            table: MeterTable::new(),
+            model: model::Home::default(),
+            limits,
+            rounded: [false; METERS],
+            now,
+            calls,
+            waiting: Vec::new(),
+        }
+    }
+
+    pub(crate) fn live(mut self, events: &[Event]) -> Result<(), TestCaseError> {
+        let mut admitted: Vec<Admitted> = Vec::new();
+        for (step, event) in events.iter().enumerate() {
+            let slot = step as u64;
+            if matches!(event, Event::Later(_) | Event::Earlier(_) | Event::Edit { .. }) {
+                self.ask_redis()?;
+            }
+            match event {
+                Event::Nothing | Event::Sweep => {}
+                Event::Later(nanos) => self.now = self.now.plus(Nanos(whole(*nanos))),
+                Event::Earlier(nanos) => {
+                    self.now = Timestamp::from_nanos(self.now.as_nanos().saturating_sub(whole(*nanos)));
+                }
+                Event::Edit { meter, terms } => self.edit(*meter, terms),
+                Event::Peek { meters, cost } => {
+                    self.compare(meters, *cost, Mode::Peek, slot)?;
+                }
+                Event::Ask { meters, cost } | Event::Force { meters, cost } => {
+                    let mode = if let Event::Ask { .. } = event { Mode::Charge } else { Mode::Force };
+                    if let Outcome::Admitted { .. } = self.compare(meters, *cost, mode, slot)? {
+                        admitted.push(Admitted { meters: meters.clone(), cost: *cost, slot, at: self.now });
+                    }
+                }
+                Event::Refund { ago } => {
+                    if let Some(index) = admitted.len().checked_sub(ago + 1) {
+                        self.refund(&admitted.remove(index))?;
+                    }
+                }
+            }
+        }
+        for meter in 0..METERS {
+            self.compare(&[meter], 1, Mode::Peek, 0)?;
+        }
+        self.ask_redis()
+    }
+
+    fn edit(&mut self, meter: usize, terms: &Terms) {
+        if self.rounded[meter] {
+            return;
+        }
+        let (old, new) = (&self.limits[meter].rule, &terms.rule);
+        self.rounded[meter] = matches!(old, Rule::TokenBucket(_)) && is_coarse(new);
+        self.limits[meter] = limit(meter, terms);
+    }
+
+    /// Asks all three, and gives what they say.
+    fn compare(
+        &mut self,
+        meters: &[usize],
+        cost: u64,
+        mode: Mode,
+        slot: u64,
+    ) -> Result<Outcome, TestCaseError> {
+        let (outcome, readings) = self.ask_memory(meters, cost, mode, slot);
+        let charges: Vec<_> = meters.iter().map(|meter| self.model_charge(*meter, cost)).collect();
+        let model_mode = match mode {
+            Mode::Charge => model::Mode::Charge,
+            Mode::Force => model::Mode::Force,
+            Mode::Peek | Mode::Refund { .. } => model::Mode::Peek,
+        };
+        let modelled = self.model.ask(&charges, model_mode, slot, self.now.as_nanos());
+        prop_assert_eq!(&words::answer(outcome, &readings), &modelled);
+        self.expect(Waiting { meters: meters.to_vec(), cost, mode, slot, expected: in_micros(modelled) })?;
+        Ok(outcome)
+    }
+
+    fn refund(&mut self, charged: &Admitted) -> Result<(), TestCaseError> {
+        let mode = Mode::Refund { charged_at: charged.at };
+        let (outcome, readings) = self.ask_memory(&charged.meters, charged.cost, mode, charged.slot);
+        for meter in &charged.meters {
+            let charge = self.model_charge(*meter, charged.cost);
+            self.model.refund(&charge, charged.slot, charged.at.as_nanos(), self.now.as_nanos());
+        }
+        let (meters, expected) = (charged.meters.clone(), in_micros(words::answer(outcome, &readings)));
+        self.expect(Waiting { meters, cost: charged.cost, mode, slot: charged.slot, expected })
+    }
+
+    /// Redis must answer a plan so, when it is asked.
+    fn expect(&mut self, plan: Waiting) -> Result<(), TestCaseError> {
+        // A peek keeps nothing, but among other plans it may keep what an edit made of its meter.
+        let peeks = |plan: &Waiting| plan.mode == Mode::Peek;
+        if self.waiting.last().is_some_and(|last| peeks(last) != peeks(&plan)) {
+            self.ask_redis()?;
+        }
+        self.waiting.push(plan);
+        if self.calls == Calls::Single { self.ask_redis() } else { Ok(()) }
+    }
+
+    fn ask_memory(&self, meters: &[usize], cost: u64, mode: Mode, slot: u64) -> (Outcome, Readings) {
+        let mut readings = Readings::new();
+        let outcome = self.table.settle(&self.plan(meters, cost, mode, slot), &mut readings);
+        (outcome, readings)
+    }
+
+    /// Asks Redis the plans that wait.
+    fn ask_redis(&mut self) -> Result<(), TestCaseError> {
+        let waiting = std::mem::take(&mut self.waiting);
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let plans: Vec<ChargePlan<'_>> =
+            waiting.iter().map(|it| self.plan(&it.meters, it.cost, it.mode, it.slot)).collect();
+        let settled = self.bed.call_as(self.bed.seq(), self.home, &plans, Some(self.now));
+        let settled = settled.map_err(|error| TestCaseError::fail(format!("{error:?}")))?;
+        prop_assert_eq!(settled.len(), waiting.len());
+        for (settled, asked) in settled.iter().zip(&waiting) {
+            prop_assert_eq!(settled.now, self.now);
+            let answer = words::answer(settled.outcome, &settled.readings);
+            let Waiting { meters, cost, mode, slot, expected } = asked;
+            let limits: Vec<&Limit> = meters.iter().map(|meter| &self.limits[*meter]).collect();
+            prop_assert_eq!(
+                &answer,
+                expected,
+                "{:?} of {} slot {}: {:#?} at {:?}",
+                mode,
+                cost,
+                slot,
+                limits,
+                self.now
+            );
+        }
+        Ok(())
+    }
+
+    fn plan(&self, meters: &[usize], cost: u64, mode: Mode, slot: u64) -> ChargePlan<'_> {
+        let mut plan = ChargePlan::new(self.home, self.now, mode, SlotId(slot));
+        for meter in meters {
+            let limit = &self.limits[*meter];
+            let sharer = match limit.axis {
+                Axis::Rate => Sharer::key(NonZeroU32::MIN),
+                Axis::Concurrency | Axis::Quota => Sharer::ALL,
+            };
+            let period = self.period(*meter).filter(|_| slot.is_multiple_of(2));
+            let (id, cost) = (self.table.enter(limit), Amount::new(cost).unwrap());
+            plan.add(Charge { limit, id, sharer, cost, period });
+        }
+        plan
+    }
+
+    fn model_charge(&self, meter: usize, cost: u64) -> model::Charge {
+        words::charge(meter, &self.limits[meter], cost, self.period(meter))
+    }
+
+    fn period(&self, meter: usize) -> Option<Period> {
+        match &self.limits[meter].rule {
+            Rule::Calendar { calendar, .. } => Some(calendar.period_at(self.now)),
+            _ => None,
+        }
+    }
+}
+
+fn limit(meter: usize, terms: &Terms) -> Limit {
+    let name = LimitName::new(&format!("limit-{meter}")).unwrap();
+    let rule = match &terms.rule {
+        // Redis counts in microseconds.
+        Rule::Concurrency { limit, lease } => {
+            Rule::Concurrency { limit: *limit, lease: Nanos(lease.0.div_ceil(MICRO) * MICRO) }
+        }
+        rule => rule.clone(),
+    };
+    Limit { name, axis: axis(meter), per: Per::Account, rule, excess: terms.excess }
+}
+
+/// A step of time in whole microseconds. What is a nanosecond after an edge becomes a microsecond after it.
+fn whole(nanos: u64) -> u64 {
+    if nanos % SECOND == 1 { nanos - 1 + MICRO } else { nanos / MICRO * MICRO }
+}
+
+/// Whether Redis keeps a bucket in coarser fractions than memory does: its numbers do not fit a double.
+fn is_coarse(rule: &Rule) -> bool {
+    let Rule::TokenBucket(bucket) = rule else { return false };
+    let (mut a, mut b) = (bucket.amount(), bucket.window().as_nanos());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    let (unit, parts) = (bucket.window().as_nanos() / a, bucket.amount() / a);
+    2 * (u128::from(bucket.burst()) + 1) * u128::from(unit) + 2 * u128::from(SECOND * parts) >= 1 << 53
+}
+
+/// With durations rounded up to microseconds.
+fn in_micros(mut answer: model::Answer) -> model::Answer {
+    let up = |nanos: &mut u64| *nanos = nanos.div_ceil(MICRO).saturating_mul(MICRO);
+    if let model::Outcome::Refused { retry_after, .. } = &mut answer.outcome {
+        up(retry_after);
+    }
+    for reading in &mut answer.readings {
+        up(&mut reading.next);
+        up(&mut reading.reset);
+    }
+    answer
+}
