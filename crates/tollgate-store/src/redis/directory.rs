@@ -31,6 +31,7 @@ use cache::Cache;
 pub use cache::CacheLimits;
 pub use error::RedisError;
 use flights::Flights;
+use watch::Listening;
 
 /// Accounts and keys in Redis, and what this node remembers of them.
 #[derive(Debug)]
@@ -63,7 +64,8 @@ impl RedisDirectory {
         let Some(news) = watch::subscribe(&link).await else {
             return Err(RedisError::Away("it lets nobody listen to changes".to_owned()));
         };
-        let watch = tokio::spawn(watch::watch(link.clone(), Arc::clone(&cache), fingerprint, news));
+        let listening = Listening::begin(&cache);
+        let watch = tokio::spawn(watch::watch(link.clone(), fingerprint, news, listening));
         let shared = Arc::new(Shared { link, cache, flights: Flights::default() });
         Ok(Self { shared, runtime: Handle::current(), watch })
     }

@@ -13,7 +13,7 @@ use tollgate_store::directory::{
 };
 use tollgate_store::hash::HomeHasher;
 use tollgate_store::key_text::{KeyEnv, KeyHasher, PresentedKey, SecretText};
-use tollgate_store::redis::{Address, Link, LinkOptions};
+use tollgate_store::redis::{Address, Link, LinkOptions, Password};
 use tollgate_testkit::redis::{Engine, RedisLaunch, RedisServer};
 
 /// Some day in 2026.
@@ -95,11 +95,13 @@ impl Room {
 
 /// A link to the server at this URL that waits longer than any test does on purpose.
 pub(crate) async fn link(url: &str) -> Link {
-    link_within(url, Duration::from_secs(5)).await
+    link_with(url, PATIENT).await
 }
 
-async fn link_within(url: &str, deadline: Duration) -> Link {
-    let options = LinkOptions { deadline, ..LinkOptions::default() };
+const PATIENT: LinkOptions =
+    LinkOptions { deadline: Duration::from_secs(5), username: None, password: None, trusted_pem: None };
+
+async fn link_with(url: &str, options: LinkOptions) -> Link {
     let link = Link::open(&Address::parse(url).unwrap(), &options).unwrap();
     link.ready(Duration::from_secs(10)).await.unwrap();
     link
@@ -111,8 +113,14 @@ pub(crate) async fn open_shared(url: &str) -> Directory {
 }
 
 /// The same, of a node whose requests wait this long for the server.
-pub(crate) async fn patient(url: &str, deadline: Duration) -> Directory {
-    shared(link_within(url, deadline).await).await
+pub(crate) async fn open_within(url: &str, deadline: Duration) -> Directory {
+    shared(link_with(url, LinkOptions { deadline, ..PATIENT }).await).await
+}
+
+/// The same, of a node that is this user, whose password is the same word.
+pub(crate) async fn open_as(url: &str, user: &str) -> Directory {
+    let (username, password) = (Some(user.to_owned()), Some(Password::new(user.to_owned())));
+    shared(link_with(url, LinkOptions { username, password, ..PATIENT }).await).await
 }
 
 async fn shared(link: Link) -> Directory {

@@ -5,7 +5,9 @@
 //! while Redis is away they are all that is known of a caller.
 //!
 //! An answer of Redis and the news of a change come by different connections, in any order. So every answer says up to
-//! which change it goes, and is not kept if something later was heard of what it is about.
+//! which change it goes, and is not kept if something later was heard of what it is about. An answer that does not go
+//! as far as what was known before it was asked for is that of a server that has lost changes, as one that takes over
+//! for another may have: then everything is asked for anew.
 
 mod accounts;
 mod marks;
@@ -60,11 +62,12 @@ pub(super) struct Found {
     pub(super) key: Option<(StoredKey, AccountRecord)>,
 }
 
-/// When Redis was asked, and what the node listened to by then.
+/// When Redis was asked, and what the node had heard by then.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
     at: Timestamp,
     epoch: u64,
+    change: u64,
 }
 
 /// What is remembered of a key.
@@ -81,7 +84,8 @@ pub(super) enum Held {
 /// How long ago, and up to which change, an entry was true.
 #[derive(Clone, Copy, Debug)]
 struct Read {
-    asked: Asked,
+    at: Timestamp,
+    epoch: u64,
     change: u64,
 }
 
@@ -108,6 +112,8 @@ pub(super) struct Cache {
     marks: Marks,
     /// Counts up whenever news may have been missed. Odd while the node listens.
     epoch: AtomicU64,
+    /// The last change that was heard or read of.
+    change: AtomicU64,
 }
 
 impl Cache {
@@ -119,6 +125,7 @@ impl Cache {
             accounts: Accounts::new(),
             marks: Marks::new(),
             epoch: AtomicU64::new(0),
+            change: AtomicU64::new(0),
         }
     }
 
@@ -133,7 +140,7 @@ impl Cache {
             return match known.is_changed() {
                 true => Held::Nothing,
                 false if is_fresh(known.read, epoch, now) => Held::Fresh(Some(known.key)),
-                false if now.since(known.read.asked.at) < VOUCHED => Held::Old(known.key),
+                false if now.since(known.read.at) < VOUCHED => Held::Old(known.key),
                 false => Held::Nothing,
             };
         }
@@ -145,7 +152,9 @@ impl Cache {
 
     /// To be called before Redis is asked.
     pub(super) fn asking(&self, now: Timestamp) -> Asked {
-        Asked { at: now, epoch: self.epoch.load(Ordering::Acquire) }
+        // The epoch first: what is heard after it began anew counts from there.
+        let epoch = self.epoch.load(Ordering::Acquire);
+        Asked { at: now, epoch, change: self.change.load(Ordering::Acquire) }
     }
 
     /// Remembers what Redis says of a key, unless it may no longer be true. Gives the key, if it is not revoked.
@@ -155,7 +164,8 @@ impl Cache {
         found: Found,
         asked: Asked,
     ) -> Result<Option<Arc<Key>>, RedisError> {
-        let read = Read { asked, change: found.change };
+        self.read(found.change, asked);
+        let read = Read { at: asked.at, epoch: asked.epoch, change: found.change };
         let usable = found.key.filter(|(key, _)| key.record.revoked_at.is_none());
         let Some((stored, record)) = usable else {
             self.keys.remove(id);
@@ -177,6 +187,7 @@ impl Cache {
         change: u64,
         asked: Asked,
     ) -> Result<Arc<Account>, RedisError> {
+        self.read(change, asked);
         let is_current = || {
             let mark = self.marks.get(Marks::ACCOUNT, &record.serial.to_le_bytes());
             self.epoch.load(Ordering::Acquire) == asked.epoch && change >= mark
@@ -192,6 +203,7 @@ impl Cache {
     /// Takes in that something has changed.
     pub(super) fn hear(&self, news: News) {
         let News { of, change } = news;
+        self.change.fetch_max(change, Ordering::AcqRel);
         match of {
             Subject::Key(id) => {
                 // The mark first: what is entered after the removal sees it.
@@ -214,16 +226,31 @@ impl Cache {
 
     /// From here on every change is heard of. What was read before may have changed unheard.
     pub(super) fn listen(&self) {
-        // What is known to have changed must not come back when the numbers of changes start anew.
-        self.accounts.restart(
-            || self.keys.retain(|known| !known.is_changed()),
-            || {
-                self.marks.clear();
-                let _ = self
-                    .epoch
-                    .fetch_update(Ordering::AcqRel, Ordering::Acquire, |epoch| Some((epoch + 1) | 1));
-            },
-        );
+        self.restart(|epoch| Some((epoch + 1) | 1));
+    }
+
+    /// Takes in up to which change an answer goes.
+    fn read(&self, change: u64, asked: Asked) {
+        if change >= asked.change {
+            self.change.fetch_max(change, Ordering::AcqRel);
+        } else {
+            // Once for all answers that were asked for before. Whether the node listens stays as it is.
+            self.restart(|epoch| (epoch == asked.epoch).then_some(epoch + 2));
+        }
+    }
+
+    /// Drops everything, and the numbers of changes with it, unless there is no next epoch to this one.
+    fn restart(&self, next: impl Fn(u64) -> Option<u64>) {
+        let mut accounts = self.accounts.hold();
+        if next(self.epoch.load(Ordering::Acquire)).is_none() {
+            return;
+        }
+        // What is known to have changed must not come back when the numbers start anew.
+        self.keys.retain(|known| !known.is_changed());
+        accounts.forget_changes();
+        self.marks.clear();
+        self.change.store(0, Ordering::Release);
+        let _ = self.epoch.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
     }
 
     /// From here on changes are not heard of.
@@ -246,7 +273,7 @@ impl Cache {
         let of_key = self.marks.get(Marks::KEY, id.as_bytes());
         let of_account = account.map_or(0, |serial| self.marks.get(Marks::ACCOUNT, &serial.to_le_bytes()));
         let epoch = self.epoch.load(Ordering::Acquire);
-        read.asked.epoch == epoch && read.change >= of_key.max(of_account)
+        read.epoch == epoch && read.change >= of_key.max(of_account)
     }
 
     fn key(&self, stored: StoredKey, account: Arc<Account>) -> Result<Arc<Key>, RedisError> {
@@ -268,7 +295,7 @@ impl Cache {
 
 fn is_fresh(read: Read, epoch: u64, now: Timestamp) -> bool {
     let lifetime = if epoch % 2 == 1 { FRESH } else { FRESH_BLIND };
-    read.asked.epoch == epoch && now.since(read.asked.at) < lifetime
+    read.epoch == epoch && now.since(read.at) < lifetime
 }
 
 #[cfg(test)]

@@ -36,41 +36,43 @@ pub(super) async fn subscribe(link: &Link) -> Option<PubSub> {
 }
 
 /// Takes in what has changed, for ever. Starts with the connection that is there already.
-pub(super) async fn watch(link: Link, cache: Arc<Cache>, fingerprint: String, first: PubSub) {
-    let (mut subscribed, mut pause) = (Some(first), PAUSE_MIN);
+pub(super) async fn watch(link: Link, fingerprint: String, news: PubSub, listening: Listening) {
+    let cache = Arc::clone(&listening.0);
+    let (mut heard, mut pause) = (Some((news, listening)), PAUSE_MIN);
     loop {
-        if let Some(news) = subscribed {
+        if let Some((news, listening)) = heard {
             pause = PAUSE_MIN;
-            listen(news, &Listening::begin(&cache)).await;
+            listen(news, &listening).await;
         }
         tokio::time::sleep(jittered(pause)).await;
         pause = PAUSE_MAX.min(2 * pause);
         // A server that comes back empty is anybody's again.
-        subscribed = match claim(&link, &fingerprint).await {
+        let subscribed = match claim(&link, &fingerprint).await {
             Ok(()) => subscribe(&link).await,
             Err(_) => None,
         };
+        heard = subscribed.map(|news| (news, Listening::begin(&cache)));
     }
 }
 
 /// While this exists, changes are heard of.
-struct Listening<'c>(&'c Cache);
+pub(super) struct Listening(Arc<Cache>);
 
-impl<'c> Listening<'c> {
-    fn begin(cache: &'c Cache) -> Self {
+impl Listening {
+    pub(super) fn begin(cache: &Arc<Cache>) -> Self {
         cache.listen();
-        Self(cache)
+        Self(Arc::clone(cache))
     }
 }
 
-impl Drop for Listening<'_> {
+impl Drop for Listening {
     fn drop(&mut self) {
         self.0.stop_listening();
     }
 }
 
 /// Takes in what comes, until nothing can come any more.
-async fn listen(news: PubSub, Listening(cache): &Listening<'_>) {
+async fn listen(news: PubSub, Listening(cache): &Listening) {
     let (mut sink, mut stream) = news.split();
     loop {
         match timeout(QUIET, poll_fn(|context| Pin::new(&mut stream).poll_next(context))).await {

@@ -9,7 +9,7 @@ use tollgate_testkit::chaos::{ChaosProxy, Mode};
 use tollgate_testkit::redis::{Engine, RedisLaunch, RedisServer};
 
 use crate::room::{
-    account_of, at, make_account, make_key, new_account, open_shared, patient, tier, time, verified,
+    account_of, at, make_account, make_key, new_account, open_shared, open_within, tier, time, verified,
 };
 
 /// What is said of a key while the store is away: its tier, `invalid`, or `?`.
@@ -85,7 +85,7 @@ async fn nobody_waits_longer_than_the_deadline_for_a_server_that_is_stuck() {
     make_account(&directory, "acme").await;
     let (_, seen) = make_key(&directory, "acme").await;
     drop(directory);
-    let directory = patient(&server.url(), Duration::from_millis(50)).await;
+    let directory = open_within(&server.url(), Duration::from_millis(50)).await;
     assert!(matches!(verified(&directory, seen.expose(), 0).await, Verified::Key(_)));
     server.pause();
     let started = tokio::time::Instant::now();

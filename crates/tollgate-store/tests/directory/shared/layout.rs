@@ -46,6 +46,20 @@ async fn a_server_that_lost_everything_is_claimed_again() {
 }
 
 #[tokio::test]
+async fn a_directory_that_was_emptied_under_a_node_is_seen_empty() {
+    let server = RedisServer::new(Engine::Redis);
+    let directory = open_shared(&server.url()).await;
+    make_account(&directory, "acme").await;
+    let (_, first) = make_key(&directory, "acme").await;
+    let (_, second) = make_key(&directory, "acme").await;
+    assert!(account_of(&directory, first.expose(), 0).await.is_some());
+    server.ask(&["FLUSHALL"]);
+    // The first look at anything tells.
+    assert_eq!(account_of(&directory, second.expose(), 0).await, None);
+    assert_eq!(account_of(&directory, first.expose(), 0).await, None);
+}
+
+#[tokio::test]
 async fn all_keys_have_the_version_and_the_slot_in_their_name() {
     let server = RedisServer::new(Engine::Redis);
     let directory = open_shared(&server.url()).await;

@@ -87,6 +87,7 @@ async fn a_key_that_was_unknown_works_once_it_is_made() {
     let Room::Redis(server) = &room else { panic!("it is Redis") };
     let record = server.ask(&["HGET", "tg1:{dir}:keys", id.as_str()]).text();
     server.ask(&["HDEL", "tg1:{dir}:keys", id.as_str()]);
+    server.ask(&["HSET", "tg1:{dir}:state", "change", "3"]);
     server.ask(&["PUBLISH", "tg1:{dir}:changes", &format!("1 key {id} 3")]);
     until(&two, &secret, is_invalid).await;
     until(&one, &secret, is_invalid).await;

@@ -7,7 +7,7 @@ use tollgate_store::directory::{Directory, Freshness, Looked, Verified};
 use tollgate_store::key_text::PresentedKey;
 use tollgate_testkit::redis::{Engine, RedisServer};
 
-use crate::room::{at, make_account, make_key, open_shared, tier, time, verified};
+use crate::room::{at, make_account, make_key, open_as, open_shared, tier, time, verified};
 
 async fn until(directory: &Directory, freshness: Freshness) {
     let waited = async {
@@ -21,9 +21,8 @@ async fn until(directory: &Directory, freshness: Freshness) {
 #[tokio::test]
 async fn without_news_a_second_is_all_that_anything_is_believed() {
     let server = RedisServer::new(Engine::Redis);
-    server.ask(&["ACL", "SETUSER", "deaf", "on", "nopass", "~*", "&*", "+@all"]);
-    let (writer, deaf) =
-        (open_shared(&server.url()).await, open_shared(&server.url().replace("://", "://deaf@")).await);
+    server.ask(&["ACL", "SETUSER", "deaf", "on", ">deaf", "~*", "&*", "+@all"]);
+    let (writer, deaf) = (open_shared(&server.url()).await, open_as(&server.url(), "deaf").await);
     make_account(&writer, "acme").await;
     let (_, secret) = make_key(&writer, "acme").await;
     assert!(matches!(verified(&deaf, secret.expose(), 0).await, Verified::Key(_)));

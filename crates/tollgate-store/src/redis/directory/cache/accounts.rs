@@ -5,7 +5,7 @@ use std::hash::RandomState;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use parking_lot::RwLock;
+use parking_lot::{RwLock, RwLockWriteGuard};
 
 use crate::directory::account::{Account, Standing};
 use crate::directory::makings::{Makings, Nonsense, StandingText};
@@ -16,7 +16,7 @@ use crate::directory::record::AccountRecord;
 pub(super) struct Accounts(RwLock<Entries>);
 
 #[derive(Debug)]
-struct Entries {
+pub(super) struct Entries {
     by_serial: HashMap<u64, Entry, RandomState>,
     /// At how many entries those that nobody has any more are looked for.
     prune_at: usize,
@@ -86,21 +86,23 @@ impl Accounts {
         }
     }
 
-    /// Forgets which changes were heard of and read, while nobody can enter or mark anything.
-    pub(super) fn restart(&self, before: impl FnOnce(), after: impl FnOnce()) {
-        let mut entries = self.0.write();
-        before();
-        for entry in entries.by_serial.values_mut() {
+    /// While this is held, nobody can enter or mark anything.
+    pub(super) fn hold(&self) -> RwLockWriteGuard<'_, Entries> {
+        self.0.write()
+    }
+}
+
+impl Entries {
+    /// Forgets which changes were heard of and read.
+    pub(super) fn forget_changes(&mut self) {
+        for entry in self.by_serial.values_mut() {
             entry.change = 0;
             if let Some(account) = entry.account.upgrade() {
                 account.changed.store(0, Ordering::Release);
             }
         }
-        after();
     }
-}
 
-impl Entries {
     fn prune(&mut self) {
         if self.by_serial.len() >= self.prune_at {
             self.by_serial.retain(|_, entry| entry.account.strong_count() > 0);

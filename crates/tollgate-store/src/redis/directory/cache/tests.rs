@@ -229,6 +229,35 @@ fn changes_that_count_from_one_again_are_heard_after_a_failover() {
 }
 
 #[test]
+fn a_server_that_has_lost_changes_is_noticed_by_its_answers() {
+    let cache = listening();
+    ask(&cache, 1, found(1, 1_000, "free"), NOW);
+    ask(&cache, 2, found(2, 1_000, "free"), NOW);
+    cache.hear(account_news(2, 1_001));
+    let late = cache.asking(NOW);
+    assert_eq!((seen(&cache, 1, NOW), seen(&cache, 2, NOW)), ("fresh free".into(), "nothing".into()));
+    ask(&cache, 3, found(3, 999, "free"), NOW);
+    assert!(cache.is_listening());
+    assert_eq!((seen(&cache, 1, NOW), seen(&cache, 2, NOW)), ("old free".into(), "nothing".into()));
+    // From here on the new numbers count, and another late answer drops nothing.
+    ask(&cache, 2, found(2, 999, "pro"), NOW);
+    cache.enter(id(4), found(4, 998, "free"), late).unwrap();
+    assert_eq!((seen(&cache, 2, NOW), seen(&cache, 4, NOW)), ("fresh pro".into(), "nothing".into()));
+    cache.hear(account_news(2, 1_000));
+    assert_eq!(seen(&cache, 2, NOW), "nothing");
+}
+
+#[test]
+fn an_answer_that_was_asked_for_before_the_news_drops_nothing() {
+    let cache = listening();
+    ask(&cache, 1, found(1, 5, "free"), NOW);
+    let asked = cache.asking(NOW);
+    cache.hear(account_news(2, 6));
+    cache.enter(id(3), found(3, 5, "free"), asked).unwrap();
+    assert_eq!((seen(&cache, 1, NOW), seen(&cache, 3, NOW)), ("fresh free".into(), "fresh free".into()));
+}
+
+#[test]
 fn who_is_gone_is_not_vouched_for() {
     let cache = listening();
     ask(&cache, 1, found(1, 5, "free"), NOW);
