@@ -4,6 +4,9 @@
 
 mod bed;
 mod differential;
+mod homes;
+mod homes_away;
+mod homes_bed;
 #[path = "../properties/strategies.rs"]
 mod strategies;
 mod trio;

@@ -7,7 +7,7 @@ use tollgate_core::plan::Mode;
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::Timestamp;
 
-use crate::redis::meters::NodeId;
+use crate::redis::meters::{NodeId, Settled};
 
 /// What one request owes, owned, so that it can wait in a queue.
 #[derive(Clone, Debug)]
@@ -32,6 +32,12 @@ impl Owed {
         self.request.mode = Mode::Force;
         self.request.which = Charges::Amounts;
         self
+    }
+
+    /// What undoes it if nobody is there to hear that this came of it. What was given back stays so.
+    pub(super) fn undoing(&self, settled: &Settled) -> Option<Self> {
+        let charged = settled.outcome.changes_meters(self.request.mode) && !self.is_refund();
+        charged.then(|| self.clone().refund(settled.now))
     }
 
     pub(super) fn is_refund(&self) -> bool {
