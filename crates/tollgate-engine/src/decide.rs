@@ -42,13 +42,13 @@ pub(crate) struct Way<'w> {
 }
 
 /// What became of a plan.
+#[derive(Clone, Copy)]
 pub(crate) struct Settled {
     pub(crate) outcome: Outcome,
     pub(crate) recorded: Option<Position>,
 }
 
 /// How far a request comes before any limit is asked.
-#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
 pub(crate) enum Reached {
     /// No limit has a say in it.
     Decided(Box<Decision>),
