@@ -65,6 +65,7 @@ impl Place {
             trusted_proxies: vec![Network::parse("127.0.0.0/8").unwrap()],
             clock: |_| Clock::fixed(NOW),
             random: 7,
+            shared: None,
         };
         let engine = Arc::new(Engine::open(parts, |_| ()).unwrap().0);
         let service = DecisionService::new(Arc::clone(&engine));

@@ -140,7 +140,7 @@ fn what_was_used_while_the_store_was_away_is_settled_once() {
     assert_eq!(degraded, 20);
     nodes.redis.resume();
     let used = wait::within(Duration::from_secs(5), "the books", || {
-        (nodes.first().health()["store"]["mode"] == "normal").then(|| ())?;
+        (nodes.first().health()["store"]["mode"] == "normal").then_some(())?;
         let used = nodes.first().used("metered", "quota");
         (used >= 25).then_some(used)
     });
