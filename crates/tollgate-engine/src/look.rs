@@ -12,6 +12,7 @@ use tollgate_core::settle::Readings;
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::Timestamp;
 use tollgate_store::directory::Account;
+use tollgate_store::redis::Away;
 
 use crate::engine::Engine;
 
@@ -26,25 +27,24 @@ pub struct AccountLimit {
 
 impl Engine {
     /// Every limit of an account now: once where its keys share a meter, once for each of `keys` where they do not.
-    /// Nothing if the meters are in a store that is away.
     pub async fn limits_of(
         &self,
         account: &Account,
         keys: &[NonZeroU32],
         now: Timestamp,
-    ) -> Vec<AccountLimit> {
+    ) -> Result<Vec<AccountLimit>, Away> {
         let policy = self.snapshot.load_full();
         let plan = policy.plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters);
-        let Some(plan) = plan else { return Vec::new() };
+        let Some(plan) = plan else { return Ok(Vec::new()) };
         if keys.is_empty() {
             // What a first key would have.
             return self.look(&plan, account, None, now, |_| true).await;
         }
-        let mut limits = self.look(&plan, account, None, now, |per| per == Per::Account).await;
+        let mut limits = self.look(&plan, account, None, now, |per| per == Per::Account).await?;
         for key in keys {
-            limits.extend(self.look(&plan, account, Some(*key), now, |per| per != Per::Account).await);
+            limits.extend(self.look(&plan, account, Some(*key), now, |per| per != Per::Account).await?);
         }
-        limits
+        Ok(limits)
     }
 
     async fn look(
@@ -54,7 +54,7 @@ impl Engine {
         key: Option<NonZeroU32>,
         now: Timestamp,
         wanted: fn(Per) -> bool,
-    ) -> Vec<AccountLimit> {
+    ) -> Result<Vec<AccountLimit>, Away> {
         let request = Request {
             home: account.home,
             key,
@@ -72,11 +72,11 @@ impl Engine {
                 self.meters.settle(&charges, &mut readings);
                 LimitNow::all(&charges, &readings)
             }
-            Some(shared) => shared.look(plan, request).await.unwrap_or_default(),
+            Some(shared) => shared.look(plan, request).await?,
         };
         let charges = plan.tariff.plan(&request);
         let pers = charges.charges().iter().map(|charge| charge.limit.per);
         let limits = limits.into_iter().zip(pers).filter(|(_, per)| wanted(*per));
-        limits.map(|(now, _)| AccountLimit { key, now }).collect()
+        Ok(limits.map(|(now, _)| AccountLimit { key, now }).collect())
     }
 }

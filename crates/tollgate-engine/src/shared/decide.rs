@@ -10,6 +10,7 @@ use tollgate_core::time::Timestamp;
 use tollgate_ledger::{Flags, Kind, Position};
 use tollgate_store::directory::Looked;
 use tollgate_store::key_text::PresentedKey;
+use tollgate_store::redis::Away;
 
 use super::Shared;
 use super::fallback::{is_closed, is_owed};
@@ -205,10 +206,10 @@ impl Engine {
 }
 
 impl Shared {
-    /// What all limits of a request say. Nothing if the store is away.
-    pub(crate) async fn look(&self, plan: &Arc<Plan>, request: Request) -> Option<Vec<LimitNow>> {
-        let settled = self.homes.settle(self.owed(plan, request)).await.ok()?;
+    /// What all limits of a request say.
+    pub(crate) async fn look(&self, plan: &Arc<Plan>, request: Request) -> Result<Vec<LimitNow>, Away> {
+        let settled = self.homes.settle(self.owed(plan, request)).await?;
         let asked = plan.tariff.plan(&Request { now: settled.now, ..request });
-        Some(LimitNow::all(&asked, &settled.readings))
+        Ok(LimitNow::all(&asked, &settled.readings))
     }
 }
