@@ -22,6 +22,8 @@ use crate::engine::Engine;
 const READ_AHEAD: usize = 1_024;
 /// How often the journal is looked at when nobody says that there is something new.
 const ANYWAY: Duration = Duration::from_secs(10);
+/// How long it is waited for records that are on their way to the disk.
+const FLUSH: Duration = Duration::from_millis(20);
 /// How long it is waited after a store that was away.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Where in the database it is noted how far the journal is settled.
@@ -62,6 +64,11 @@ impl Engine {
                     // If it is lost, some are settled again, which the store ignores.
                     drop(self.database.set_meta(SETTLED, next.0.to_be_bytes().to_vec()));
                     if !all {
+                        continue;
+                    }
+                    if self.spool.tail() > until {
+                        // What was just written is on disk in a moment.
+                        tokio::time::sleep(FLUSH).await;
                         continue;
                     }
                 }
