@@ -37,6 +37,9 @@ use waiting::Waiting;
 /// The most homes whose calls in doubt are looked into at once.
 const MENDED_AT_ONCE: usize = 64;
 
+/// What the homes of probes have in common. Homes of callers are hashes: none is like this.
+const PROBED: u128 = u64::MAX as u128;
+
 /// The homes as one node asks for them. Cloning it is cheap; all clones are one.
 #[derive(Clone)]
 pub struct Homes {
@@ -155,7 +158,8 @@ impl Shared {
     /// that is nobody's.
     async fn probe(&self) -> Heard {
         let (Some(never), Some(fence)) = (self.next_seq(), self.next_seq()) else { return Heard::Failure };
-        let answer = self.meters.resolve(HomeId(self.node.0.into()), never, fence).await;
+        let nobody = HomeId(u128::from(self.node.0) << 64 | PROBED);
+        let answer = self.meters.resolve(nobody, never, fence).await;
         self.catch_up(&answer);
         heard(&answer)
     }

@@ -187,3 +187,20 @@ fn a_server_that_refuses_is_left_alone_until_it_takes_writes_again() {
     assert_eq!(bed.used(&homes, &plan, 1)[1], 3);
     assert_eq!(homes.counters().opened.get(), 1);
 }
+
+#[test]
+fn a_home_whose_doubt_nobody_can_resolve_any_more_goes_on() {
+    let bed = HomesBed::new(Engine::Redis);
+    let (homes, plan) = (bed.node(1, DEADLINE), quota());
+    // The numbers of this one are always ahead.
+    let namesake = bed.node(1, DEADLINE);
+    for home in 0..100 {
+        wait::until("a charge", || bed.settle(&namesake, owed(&plan, 1_000 + home, 1, Mode::Charge)).ok());
+    }
+    bed.proxy.set(chaos::Mode::HalfCut);
+    assert_eq!(bed.settle(&homes, owed(&plan, 1, 1, Mode::Charge)), Err(Away::InDoubt));
+    assert_eq!(bed.settle(&namesake, owed(&plan, 1, 1, Mode::Charge)), Err(Away::InDoubt));
+    bed.proxy.set(chaos::Mode::Pass);
+    assert!(bed.used(&namesake, &plan, 1)[1] <= 1);
+    assert!(bed.used(&homes, &plan, 1)[1] <= 1, "it may have stayed, but only once");
+}

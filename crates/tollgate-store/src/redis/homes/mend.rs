@@ -126,6 +126,12 @@ impl Mending {
                 }
                 Progress::Some
             }
+            // Somebody else uses the name of this node, and has asked since: nobody can say any more what the call did. It
+            // is left as it is, which is at worst too strict, rather than the home without decisions.
+            Err(CallError::Late(_)) => {
+                self.doubt = None;
+                Progress::Some
+            }
             Err(_) => Progress::None,
         }
     }
