@@ -134,7 +134,7 @@ fn assert_books_balance(bed: &HomesBed, homes: &Homes, plan: &Arc<Plan>, seen: &
             homes.counters()
         );
     }
-    assert_eq!(homes.active(), 0);
+    wait::until("nobody is asked for", || (homes.active() == 0).then_some(()));
 }
 
 fn a_server_that_stands_still_costs_nobody_more_than_the_deadline(engine: Engine) {
