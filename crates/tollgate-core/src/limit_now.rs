@@ -17,7 +17,8 @@ pub struct LimitNow {
     pub limit: u64,
     /// The most that fits at once.
     pub capacity: u64,
-    /// The window over which the capacity is allotted, in seconds: for a bucket, the time in which it fills. Nothing for slots.
+    /// The window over which the capacity is allotted, in seconds: for a bucket, the time in which it fills. Nothing
+    /// for slots.
     pub window_s: Option<u64>,
     /// What counts against it.
     pub used: u64,

@@ -25,7 +25,8 @@ use crate::shared::SharedParts;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Where in the database the number of the node is kept.
 const NODE: &str = "node";
-/// Under another number the journal asks, so that what it settles and what requests charge do not get in each other's way.
+/// Under another number the journal asks, so that what it settles and what requests charge do not get in each other's
+/// way.
 const JOURNAL: u64 = 1 << 63;
 
 /// How an engine over a shared store is opened.

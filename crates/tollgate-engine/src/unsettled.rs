@@ -10,8 +10,8 @@ use crate::permit::Permit;
 /// How long an answer waits for its record to reach the disk, where the policy wants that, before it is a 503.
 const DURABLE_WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// A decision that may have to wait. Who goes away before it is settled has asked for nothing: what was charged is given
-/// back, and the place in flight is free.
+/// A decision that may have to wait. Who goes away before it is settled has asked for nothing: what was charged is
+/// given back, and the place in flight is free.
 #[derive(Debug)]
 pub struct Unsettled<E: Deref<Target = Engine>> {
     decision: Decision,

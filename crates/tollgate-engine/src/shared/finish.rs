@@ -1,5 +1,5 @@
-//! The end of a request whose meters are far away. Nobody waits for it: its slot is freed in the background, and what it
-//! cost more or less goes into the journal.
+//! The end of a request whose meters are far away. Nobody waits for it: its slot is freed in the background, and what
+//! it cost more or less goes into the journal.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -40,8 +40,8 @@ pub(super) struct Link {
     pub(super) idle_since: Instant,
 }
 
-/// What comes over a connection comes while it is driven, and is asked for right after: to be woken for it as well would
-/// be to be woken by oneself, and cost another turn of the whole task.
+/// What comes over a connection comes while it is driven, and is asked for right after: to be woken for it as well
+/// would be to be woken by oneself, and cost another turn of the whole task.
 pub(super) fn nobody() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }

@@ -117,7 +117,10 @@ fn while_the_store_is_away_known_callers_get_their_share_and_quotas_are_closed()
     assert_eq!(answers.iter().filter(|answer| answer["allowed"] == true).count(), 4, "{answers:?}");
     let closed = bed.gateway(&Asked::get("/").key(&metered));
     assert_eq!((closed.status, closed.header("x-tollgate-mode")), (503, Some("degraded")));
-    assert_eq!(bed.health()["store"], json!({"kind": "redis", "mode": "degraded"}));
+    wait::within(Duration::from_secs(2), "it is noticed", || {
+        bed.check(&json!({"key": quick}));
+        (bed.health()["store"] == json!({"kind": "redis", "mode": "degraded"})).then_some(())
+    });
     let stranger =
         bed.check(&json!({"key": "tg_live_aaaaaaaaaaaa_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"})).json();
     assert_eq!(stranger["allowed"], false);

@@ -1,8 +1,8 @@
 //! A home in doubt: finds out what a call did whose answer was lost, and undoes what nobody was told of.
 //!
-//! Whoever waited for the call was told that it was not settled, and acts by that. So what it charged is given back, and
-//! what it gave back is taken again. Until that is done the home takes no calls: the next one might hide what the lost
-//! one did, and would be decided on meters that are wrong.
+//! Whoever waited for the call was told that it was not settled, and acts by that. So what it charged is given back,
+//! and what it gave back is taken again. Until that is done the home takes no calls: the next one might hide what the
+//! lost one did, and would be decided on meters that are wrong.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -126,8 +126,8 @@ impl Mending {
                 }
                 Progress::Some
             }
-            // Somebody else uses the name of this node, and has asked since: nobody can say any more what the call did. It
-            // is left as it is, which is at worst too strict, rather than the home without decisions.
+            // Somebody else uses the name of this node, and has asked since: nobody can say any more what the call
+            // did. It is left as it is, which is at worst too strict, rather than the home without decisions.
             Err(CallError::Late(_)) => {
                 self.doubt = None;
                 Progress::Some

@@ -45,8 +45,8 @@ impl Owed {
     }
 }
 
-/// Why the store did not settle it. Nothing stays charged, and nothing given back: what a call in doubt may have done is
-/// undone as soon as that is known.
+/// Why the store did not settle it. Nothing stays charged, and nothing given back: what a call in doubt may have done
+/// is undone as soon as that is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Away {
     /// The breaker is open, or the link is down.

@@ -43,7 +43,7 @@ pub struct HomeCall<'a> {
     pub home: HomeId,
     /// The number of the call.
     pub seq: Seq,
-    /// The plans. All are of this home, and agree about the rule of every limit they share. A peek changes nothing, except
-    /// that next to other plans what an edit made of its meters is kept.
+    /// The plans. All are of this home, and agree about the rule of every limit they share. A peek changes nothing,
+    /// except that next to other plans what an edit made of its meters is kept.
     pub asks: &'a [Ask<'a>],
 }
