@@ -2,10 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
+mod batches;
 mod bed;
+mod checking;
 mod differential;
+mod doubt;
+mod homes;
+mod linking;
 #[path = "../properties/strategies.rs"]
 mod strategies;
+mod topologies;
 mod trio;
 #[path = "../properties/words.rs"]
 mod words;

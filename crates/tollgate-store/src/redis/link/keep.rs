@@ -56,7 +56,7 @@ pub(super) async fn keep(
         loop {
             match troubles.recv().await {
                 None => return,
-                Some(trouble) if trouble.epoch != epoch => {}
+                Some(trouble) if trouble.epoch != epoch || line.mends_itself() => {}
                 Some(Trouble { kind: TroubleKind::Dead, .. }) => break,
                 Some(Trouble { kind: TroubleKind::Slow, .. }) => {
                     if !answers(line.clone()).await {

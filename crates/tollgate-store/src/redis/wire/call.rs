@@ -52,6 +52,8 @@ pub(crate) struct WireCall<'p> {
     pub(crate) keys: Vec<Vec<u8>>,
     pub(crate) head: Vec<u8>,
     pub(crate) body: Vec<u8>,
+    /// Where the numbers of a home with this head begin, in digits: to turn it into them takes a script long.
+    pub(crate) offset: String,
 }
 
 impl<'p> WireCall<'p> {
