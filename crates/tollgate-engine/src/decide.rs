@@ -12,7 +12,7 @@ use tollgate_core::settle::{Outcome, Reading, Readings};
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_ledger::{Idempotency, Kind, Position, Reservation};
-use tollgate_store::directory::{Account, Key, Verified};
+use tollgate_store::directory::{Account, Key, Looked, Verified};
 use tollgate_store::key_text::PresentedKey;
 
 use crate::answer::ErrorCode;
@@ -91,8 +91,15 @@ impl Engine {
             }
         };
         let presented = PresentedKey::parse(text).map_err(|_| ErrorCode::InvalidKey)?;
-        let Verified::Key(key) = self.directory.verify(&presented, way.now) else {
-            return Err(ErrorCode::InvalidKey);
+        let key = match self.directory.verify(&presented, way.now) {
+            Looked::Known(Verified::Key(key)) => key,
+            Looked::Known(Verified::Invalid) => return Err(ErrorCode::InvalidKey),
+            // Whoever calls has fetched the key before, or the store is away.
+            Looked::Ask => match self.directory.known_while_away(&presented, way.now) {
+                Some(Verified::Key(key)) => key,
+                Some(Verified::Invalid) => return Err(ErrorCode::InvalidKey),
+                None => return Err(ErrorCode::Unavailable),
+            },
         };
         let account = Arc::clone(&key.account);
         let plan = way

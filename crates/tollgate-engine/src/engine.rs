@@ -147,13 +147,13 @@ impl Engine {
     }
 
     /// Puts another policy into force, as a whole: requests are decided under the old one or under the new one.
-    /// Blocking: names that are new are stored first.
+    /// Blocking, and not for tasks: names that are new are stored first, and the store is asked for negotiated limits.
     pub fn reload(&self, policy: Policy) -> Result<Arc<PolicySnapshot>, ReloadError> {
         // One at a time, so that versions count up in the order in which policies come into force.
         let _one = self.saved.lock();
         let version = self.snapshot.load().version() + 1;
         let snapshot = Arc::new(PolicySnapshot::new(version, policy, &self.names)?);
-        for account in self.directory.custom_accounts() {
+        for account in self.directory.custom_accounts().wait().map_err(ReloadError::Directory)? {
             snapshot.check_custom(account.id.as_str(), &account.standing.load())?;
         }
         self.snapshot.store(Arc::clone(&snapshot));

@@ -10,7 +10,7 @@ use tollgate_core::file::Problem;
 use tollgate_core::policy::{Policy, RouteIndex, Tier, TierName};
 use tollgate_core::tariff::{AccountCalendar, Plan};
 use tollgate_store::database::DatabaseError;
-use tollgate_store::directory::{PlanMemo, Standing};
+use tollgate_store::directory::{PlanMemo, Standing, StoreError};
 use tollgate_store::meters::MeterTable;
 
 use crate::engine::Counters;
@@ -41,6 +41,8 @@ pub enum ReloadError {
     },
     /// Its names could not be stored.
     Database(DatabaseError),
+    /// What was negotiated with accounts could not be read.
+    Directory(StoreError),
 }
 
 impl fmt::Display for ReloadError {
@@ -51,6 +53,9 @@ impl fmt::Display for ReloadError {
                 problems.first().map_or(Ok(()), |problem| write!(f, ": {}", problem.message))
             }
             Self::Database(error) => write!(f, "the names of tiers and routes could not be stored: {error}"),
+            Self::Directory(error) => {
+                write!(f, "what was negotiated with accounts could not be read: {error}")
+            }
         }
     }
 }

@@ -1,92 +1,97 @@
 //! The directory: accounts, their keys and tiers, and who changed what.
 //!
-//! SQLite has the truth; every account and key that may be used is also in memory, for the way of a request. A write is
-//! durable before it is seen, and seen before its answer is sent.
+//! One type for every store. Writes and the reads of people are awaited; the way of a request asks [`Directory::verify`]
+//! first, which never waits. What it cannot say it leaves to [`Directory::fetch`].
 
-mod account;
-mod accounts;
-mod audit;
-mod error;
-mod field;
-mod index;
-mod key;
-mod keys;
-mod lists;
-mod load;
-mod page;
+pub(crate) mod account;
+pub(crate) mod audited;
+pub(crate) mod changes;
+mod embedded;
+pub(crate) mod error;
+pub(crate) mod field;
+pub(crate) mod key;
+mod look;
+pub(crate) mod makings;
+pub(crate) mod page;
 mod pool;
-mod record;
-mod rows;
-mod scopes;
-mod shared;
-
-use std::sync::Arc;
-
-use tollgate_core::time::Timestamp;
+mod reads;
+pub(crate) mod record;
+pub(crate) mod scopes;
+mod writes;
 
 pub use account::{Account, AccountId, PlanMemo, Standing};
-pub use error::{ReadError, What, WriteError};
+use embedded::Embedded;
+pub use error::{ReadError, StoreError, What, WriteError};
 pub use field::{CustomBody, DisplayName, FieldError, ZoneName, billing_day};
-pub use key::{Key, Verified};
+pub use key::{Key, Looked, Verified};
 pub use page::{Cursor, Page, PageLimit, Paged};
 pub use record::{AccountRecord, AuditRecord, KeyRecord, NewAccount, NewKey, Writer};
 pub use scopes::Scopes;
-use shared::Shared;
 
 use crate::database::{Database, DatabaseError};
 use crate::hash::HomeHasher;
-use crate::key_text::{KeyHasher, KeyId, PresentedKey};
+use crate::key_text::KeyHasher;
+use crate::redis::directory::RedisDirectory;
+pub use crate::redis::directory::{CacheLimits, RedisError};
+use crate::redis::link::Link;
 
-/// The directory of one process.
+/// Accounts and keys, wherever they are kept.
 #[derive(Debug)]
 pub struct Directory {
-    database: Database,
     keys: KeyHasher,
-    shared: Arc<Shared>,
+    kind: Kind,
+}
+
+/// Where they are kept.
+#[derive(Debug)]
+enum Kind {
+    Embedded(Embedded),
+    Redis(RedisDirectory),
 }
 
 impl Directory {
-    /// Loads all accounts and keys.
+    /// The directory in a database of this process. Loads all accounts and keys.
     pub fn open(database: Database, homes: HomeHasher, keys: KeyHasher) -> Result<Self, DatabaseError> {
-        let shared = Arc::new(Shared::new(homes));
-        load::load(&mut database.connect()?, &shared)?;
-        Ok(Self { database, keys, shared })
+        Ok(Self { keys, kind: Kind::Embedded(Embedded::open(database, homes)?) })
     }
 
-    /// The database it is kept in.
-    pub fn database(&self) -> &Database {
-        &self.database
+    /// The directory in a Redis that several nodes share, over a link that is up. Every node must have the same secret.
+    /// Must be called within a tokio runtime.
+    pub async fn shared(
+        link: Link,
+        homes: HomeHasher,
+        keys: KeyHasher,
+        limits: CacheLimits,
+    ) -> Result<Self, StoreError> {
+        let own = RedisDirectory::open(link, homes, &keys, limits).await?;
+        Ok(Self { keys, kind: Kind::Redis(own) })
     }
 
-    /// Accounts with a negotiated tier, in the order of their serials. Looks at every account: for a reload.
-    pub fn custom_accounts(&self) -> Vec<Arc<Account>> {
-        self.shared.index.accounts_where(|account| account.standing.load().custom.is_some())
+    /// Whether a change is seen at once, whoever makes it.
+    pub fn freshness(&self) -> Freshness {
+        match &self.kind {
+            Kind::Embedded(_) => Freshness::AtOnce,
+            Kind::Redis(own) if own.is_listening() => Freshness::AtOnce,
+            Kind::Redis(_) => Freshness::Delayed,
+        }
     }
 
-    /// How many accounts and keys there are: deleted and revoked ones are not.
-    pub fn counts(&self) -> Counts {
-        Counts { accounts: self.shared.index.account_count(), keys: self.shared.index.key_count() }
+    /// The database it is kept in, if it is kept in one.
+    pub fn database(&self) -> Option<&Database> {
+        match &self.kind {
+            Kind::Embedded(own) => Some(own.database()),
+            Kind::Redis(_) => None,
+        }
     }
+}
 
-    /// The key of this id, whether it has expired or not.
-    pub fn key(&self, id: KeyId) -> Option<Arc<Key>> {
-        self.shared.index.key(id)
-    }
-
-    /// Whether what was presented is a key that may be used now. Whatever the answer, it takes the same work.
-    pub fn verify(&self, presented: &PresentedKey<'_>, now: Timestamp) -> Verified {
-        Verified::compare(self.keys.hash(presented), self.shared.index.key(presented.id), now)
-    }
-
-    /// The account of this id.
-    pub fn account(&self, id: &str) -> Option<Arc<Account>> {
-        self.shared.index.account(id)
-    }
-
-    /// The account of this serial. One that was deleted is found by [`Directory::find_account_by_serial`] alone.
-    pub fn account_by_serial(&self, serial: u64) -> Option<Arc<Account>> {
-        self.shared.index.account_by_serial(serial)
-    }
+/// When a change is seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Freshness {
+    /// By the next request.
+    AtOnce,
+    /// Within a second, because other nodes are not heard of at the moment.
+    Delayed,
 }
 
 /// How many accounts and keys there are.

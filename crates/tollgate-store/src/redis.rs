@@ -1,9 +1,10 @@
-//! Meters in a Redis or Valkey that several nodes share.
+//! Meters, and the directory, in a Redis or Valkey that several nodes share.
 //!
 //! A home is one string and settling is one script, so all charges of a request are atomic and cost one round trip.
 //! What a call that was cut off has done is never guessed: [`Meters::resolve`] asks, and settles it for good.
 
 pub mod check;
+pub(crate) mod directory;
 pub mod link;
 mod meters;
 mod wire;

@@ -108,8 +108,8 @@ impl Place {
         Request::get(path).header("x-api-key", &self.key)
     }
 
-    fn used(&self, limit: &str) -> u64 {
-        let account = self.engine.directory().account("acme").unwrap();
+    async fn used(&self, limit: &str) -> u64 {
+        let account = self.engine.directory().account("acme").await.unwrap().unwrap();
         let limits = self.engine.limits_of(&account, &[], NOW);
         limits.iter().find(|found| found.now.name.as_str() == limit).unwrap().now.used
     }
@@ -160,17 +160,17 @@ async fn a_slot_is_free_with_the_last_byte_or_when_the_caller_goes_away() {
     let first = place.send(place.get("/")).await;
     assert_eq!(place.send(place.get("/")).await.status(), 429);
     place.inner.seen.lock().clear();
-    assert_eq!(place.used("concurrency"), 1);
+    assert_eq!(place.used("concurrency").await, 1);
     first.into_body().collect().await.unwrap();
     let second = place.send(place.get("/")).await;
     assert_eq!(second.status(), 200);
-    assert_eq!(place.used("concurrency"), 1);
+    assert_eq!(place.used("concurrency").await, 1);
     // The service still has the request, as an upgraded connection would: the slot is held for it.
     drop(second);
-    assert_eq!(place.used("concurrency"), 1);
+    assert_eq!(place.used("concurrency").await, 1);
     assert!(place.inner.seen.lock().iter().all(|request| request.extensions().get::<InFlight>().is_some()));
     place.inner.seen.lock().clear();
-    assert_eq!(place.used("concurrency"), 0);
+    assert_eq!(place.used("concurrency").await, 0);
 }
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn a_failed_call_is_given_back_where_the_plan_says_so() {
     place.inner.status = StatusCode::BAD_GATEWAY;
     drop(place.send(place.get("/")).await);
     place.inner.seen.lock().clear();
-    assert_eq!(place.used("quota"), 1);
+    assert_eq!(place.used("quota").await, 1);
 }
 
 #[tokio::test]

@@ -225,8 +225,9 @@ fn sub_keys_have_meters_of_their_own_where_the_pool_is_the_key() {
         }
         assert_eq!(answer(&place.get(caller, "/", NOW)), "402 quota_exceeded");
     }
-    let account = place.engine.directory().account("acct-vendor").unwrap();
-    let numbers = [first.id, second.id].map(|id| place.engine.directory().key(id).unwrap().number);
+    let directory = place.engine.directory();
+    let account = wait(directory.account("acct-vendor")).unwrap().unwrap();
+    let numbers = [first.id, second.id].map(|id| wait(directory.key(id, NOW)).unwrap().unwrap().number);
     let limits = place.engine.limits_of(&account, &numbers, NOW);
     let quotas: Vec<_> = limits.iter().filter(|limit| limit.now.name.as_str() == "quota").collect();
     assert_eq!(quotas.len(), 2);

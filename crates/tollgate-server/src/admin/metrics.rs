@@ -20,6 +20,18 @@ struct Family {
     value: u64,
 }
 
+const fn gauge(name: &'static str, help: &'static str, value: u64) -> Family {
+    Family { name, kind: "gauge", help, labels: "", value }
+}
+
+const fn counter(name: &'static str, help: &'static str, value: u64) -> Family {
+    Family { name, kind: "counter", help, labels: "", value }
+}
+
+fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
 /// Show the process in numbers
 #[utoipa::path(
     get,
@@ -30,19 +42,26 @@ struct Family {
 )]
 pub(crate) async fn metrics(State(admin): State<Shared>) -> ([(http::HeaderName, &'static str); 1], String) {
     let mut text = String::new();
-    for Family { name, kind, help, labels, value } in families(&admin) {
+    for Family { name, kind, help, labels, value } in
+        families(&admin).into_iter().chain(directory(&admin).await)
+    {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{labels} {value}");
     }
     ([(CONTENT_TYPE, PROMETHEUS_TEXT)], text)
 }
 
-fn families(admin: &Admin) -> [Family; 9] {
+/// Nothing while the store cannot be asked: an old number would look like a new one.
+async fn directory(admin: &Admin) -> Vec<Family> {
+    let Ok(counts) = admin.engine.directory().counts().await else { return Vec::new() };
+    vec![
+        gauge("tollgate_accounts", "Accounts that are not deleted.", number(counts.accounts)),
+        gauge("tollgate_keys", "Keys that are not revoked.", number(counts.keys)),
+    ]
+}
+
+fn families(admin: &Admin) -> [Family; 7] {
     let engine = &admin.engine;
-    let counts = engine.directory().counts();
     let counters = engine.counters();
-    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    let gauge = |name, help, value| Family { name, kind: "gauge", help, labels: "", value };
-    let counter = |name, help, value| Family { name, kind: "counter", help, labels: "", value };
     let full = u64::from(matches!(engine.spool().health(), Health::Full { .. }));
     [
         Family {
@@ -70,7 +89,5 @@ fn families(admin: &Admin) -> [Family; 9] {
         ),
         gauge("tollgate_spool_full", "1 while there is no room for new records.", full),
         gauge("tollgate_homes", "Accounts and clients that have meters in memory.", number(engine.homes())),
-        gauge("tollgate_accounts", "Accounts that are not deleted.", number(counts.accounts)),
-        gauge("tollgate_keys", "Keys that are not revoked.", number(counts.keys)),
     ]
 }

@@ -8,8 +8,7 @@ use serde_json::Value;
 use tollgate_core::file;
 use tollgate_core::time::Nanos;
 use tollgate_engine::problem;
-use tollgate_store::database::DatabaseError;
-use tollgate_store::directory::{FieldError, ReadError, What, WriteError};
+use tollgate_store::directory::{FieldError, ReadError, RedisError, StoreError, What, WriteError};
 use utoipa::ToSchema;
 
 /// What can go wrong.
@@ -185,10 +184,15 @@ impl From<FieldError> for Problem {
     }
 }
 
-impl From<DatabaseError> for Problem {
-    fn from(error: DatabaseError) -> Self {
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
         tracing::error!(%error, "the directory cannot be used");
-        Self::new(Error::Unavailable, capitalised(&error)).retry_after(Nanos::from_secs(1))
+        let problem = Self::new(Error::Unavailable, capitalised(&error));
+        match error {
+            // Who tries again without looking may do it twice.
+            StoreError::Redis(RedisError::Unanswered) => problem,
+            StoreError::Redis(_) | StoreError::Database(_) => problem.retry_after(Nanos::from_secs(1)),
+        }
     }
 }
 

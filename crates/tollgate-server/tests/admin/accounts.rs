@@ -141,7 +141,7 @@ fn an_account_may_have_a_tier_that_bypasses() {
 fn a_full_disk_is_no_success_and_says_what_to_do() {
     let place = Place::new();
     place.account("acme", "free");
-    wait(place.engine.directory().database().limit_pages(1)).unwrap();
+    wait(place.engine.directory().database().unwrap().limit_pages(1)).unwrap();
     let mut replies = (0..200).map(|round| {
         let name = format!("{round}{}", "x".repeat(190));
         place.json("POST", ACCOUNTS, &json!({"id": format!("acct-{round}"), "name": name, "tier": "free"}))

@@ -22,11 +22,11 @@ enum Kind<T, E> {
 
 impl<T, E> Pending<T, E> {
     /// An answer that is there already.
-    pub(super) const fn ready(answer: Result<T, E>) -> Self {
+    pub(crate) const fn ready(answer: Result<T, E>) -> Self {
         Self(Kind::Ready(Some(answer)))
     }
 
-    pub(super) const fn asked(answer: oneshot::Receiver<Result<T, E>>) -> Self {
+    pub(crate) const fn asked(answer: oneshot::Receiver<Result<T, E>>) -> Self {
         Self(Kind::Asked(answer))
     }
 }

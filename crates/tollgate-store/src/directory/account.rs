@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use tollgate_core::plan::HomeId;
@@ -76,6 +77,8 @@ pub struct Account {
     pub home: HomeId,
     /// What it has now.
     pub standing: ArcSwap<Standing>,
+    /// The last change to it that this process has heard of, where others may change it.
+    pub(crate) changed: AtomicU64,
 }
 
 /// What an account has: its tier and its calendar. Accounts that have the same share one, and with it the plan.

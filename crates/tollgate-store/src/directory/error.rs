@@ -6,6 +6,7 @@ use super::account::AccountId;
 use super::field::FieldError;
 use crate::database::{DatabaseError, Refusal};
 use crate::key_text::NoRandomness;
+use crate::redis::directory::RedisError;
 
 /// What was not found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,6 +15,38 @@ pub enum What {
     Account,
     /// A key.
     Key,
+}
+
+/// Why the store did not do what it was asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StoreError {
+    /// The database of this process did not.
+    Database(DatabaseError),
+    /// The Redis that nodes share did not.
+    Redis(RedisError),
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Database(error) => error.fmt(f),
+            Self::Redis(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+impl From<RedisError> for StoreError {
+    fn from(error: RedisError) -> Self {
+        Self::Redis(error)
+    }
+}
+
+impl From<DatabaseError> for StoreError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Database(error)
+    }
 }
 
 /// Why a write was not done. Nothing of it is then.
@@ -33,8 +66,8 @@ pub enum WriteError {
     TooManyKeys,
     /// No secret could be made.
     NoRandomness,
-    /// The database did not take it.
-    Unavailable(DatabaseError),
+    /// The store did not take it.
+    Unavailable(StoreError),
 }
 
 impl fmt::Display for WriteError {
@@ -58,21 +91,33 @@ impl std::error::Error for WriteError {}
 impl Refusal for WriteError {
     fn database(&self) -> Option<&DatabaseError> {
         match self {
-            Self::Unavailable(error) => Some(error),
+            Self::Unavailable(StoreError::Database(error)) => Some(error),
             _ => None,
         }
     }
 }
 
+impl From<StoreError> for WriteError {
+    fn from(error: StoreError) -> Self {
+        Self::Unavailable(error)
+    }
+}
+
+impl From<RedisError> for WriteError {
+    fn from(error: RedisError) -> Self {
+        Self::Unavailable(error.into())
+    }
+}
+
 impl From<DatabaseError> for WriteError {
     fn from(error: DatabaseError) -> Self {
-        Self::Unavailable(error)
+        Self::Unavailable(error.into())
     }
 }
 
 impl From<rusqlite::Error> for WriteError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Unavailable(error.into())
+        DatabaseError::from(error).into()
     }
 }
 
@@ -93,8 +138,8 @@ impl From<FieldError> for WriteError {
 pub enum ReadError {
     /// There is no such thing.
     NotFound(What),
-    /// The database did not give it.
-    Unavailable(DatabaseError),
+    /// The store did not give it.
+    Unavailable(StoreError),
 }
 
 impl fmt::Display for ReadError {
@@ -111,20 +156,32 @@ impl std::error::Error for ReadError {}
 impl Refusal for ReadError {
     fn database(&self) -> Option<&DatabaseError> {
         match self {
-            Self::Unavailable(error) => Some(error),
+            Self::Unavailable(StoreError::Database(error)) => Some(error),
             _ => None,
         }
     }
 }
 
+impl From<StoreError> for ReadError {
+    fn from(error: StoreError) -> Self {
+        Self::Unavailable(error)
+    }
+}
+
+impl From<RedisError> for ReadError {
+    fn from(error: RedisError) -> Self {
+        Self::Unavailable(error.into())
+    }
+}
+
 impl From<DatabaseError> for ReadError {
     fn from(error: DatabaseError) -> Self {
-        Self::Unavailable(error)
+        Self::Unavailable(error.into())
     }
 }
 
 impl From<rusqlite::Error> for ReadError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Unavailable(error.into())
+        DatabaseError::from(error).into()
     }
 }

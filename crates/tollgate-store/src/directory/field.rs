@@ -15,7 +15,7 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    pub(super) fn new(field: &'static str, problem: impl Into<String>) -> Self {
+    pub(crate) fn new(field: &'static str, problem: impl Into<String>) -> Self {
         Self { field, problem: problem.into() }
     }
 }
@@ -71,7 +71,7 @@ impl ZoneName {
         &self.0
     }
 
-    pub(super) fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         self.0
     }
 }

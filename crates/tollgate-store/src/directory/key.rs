@@ -25,22 +25,22 @@ pub struct Key {
     pub scopes: Scopes,
     /// From when on it is invalid.
     pub expires_at: Option<Timestamp>,
-    pub(super) hash: KeyHash,
+    pub(crate) hash: KeyHash,
     /// Boxed: few keys have one at any time.
-    pub(super) previous: Option<Box<Previous>>,
+    pub(crate) previous: Option<Box<Previous>>,
 }
 
 /// The secret that a key had before.
 #[derive(Clone, Debug)]
-pub(super) struct Previous {
-    pub(super) hash: KeyHash,
+pub(crate) struct Previous {
+    pub(crate) hash: KeyHash,
     /// From when on it is invalid.
-    pub(super) until: Timestamp,
+    pub(crate) until: Timestamp,
 }
 
 impl Key {
     /// The same key with another secret.
-    pub(super) fn with_secret(&self, hash: KeyHash, previous: Option<Previous>) -> Self {
+    pub(crate) fn with_secret(&self, hash: KeyHash, previous: Option<Previous>) -> Self {
         Self {
             serial: self.serial,
             number: self.number,
@@ -63,10 +63,19 @@ pub enum Verified {
     Invalid,
 }
 
+/// What a process can say of a key without asking the store.
+#[derive(Clone, Debug)]
+pub enum Looked {
+    /// It is known whether the key may be used now.
+    Known(Verified),
+    /// It is not: the store has to be asked.
+    Ask,
+}
+
 impl Verified {
     /// Compares what was presented with the key of its id. A key that is not there, and a secret that is no more, are
     /// compared as well, with nothing: no answer comes sooner than another.
-    pub(super) fn compare(presented: KeyHash, key: Option<Arc<Key>>, now: Timestamp) -> Self {
+    pub(crate) fn compare(presented: KeyHash, key: Option<Arc<Key>>, now: Timestamp) -> Self {
         const NOTHING: KeyHash = KeyHash::from_bytes([0; KeyHash::LENGTH]);
         let found = key.as_deref();
         let previous = found.and_then(|key| key.previous.as_deref());

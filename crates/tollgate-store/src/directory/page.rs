@@ -37,10 +37,6 @@ impl Default for PageLimit {
 pub struct Cursor(u64);
 
 impl Cursor {
-    pub(super) const fn after(serial: u64) -> Self {
-        Self(serial)
-    }
-
     /// The cursor of this text.
     pub fn parse(text: &str) -> Result<Self, FieldError> {
         let digits = text.strip_prefix('c').filter(|digits| digits.len() <= 16);
@@ -70,13 +66,22 @@ pub struct Page {
 
 impl Page {
     /// The last row that was seen, or `start` for the first page.
-    pub(super) fn after(self, start: u64) -> i64 {
+    pub(crate) fn after(self, start: u64) -> i64 {
         i64::try_from(self.cursor.map_or(start, |cursor| cursor.0)).unwrap_or(i64::MAX)
     }
 
     /// How many rows to read: one more than the page has, to see whether there is another.
-    pub(super) fn rows(self) -> u32 {
+    pub(crate) fn rows(self) -> u32 {
         u32::from(self.limit.0) + 1
+    }
+
+    /// The page of the rows that were read, each named by its serial.
+    pub(crate) fn of<T>(self, mut items: Vec<T>, serial: fn(&T) -> u64) -> Paged<T> {
+        let limit = usize::from(self.limit.0);
+        let is_more = items.len() > limit;
+        items.truncate(limit);
+        let next = items.last().filter(|_| is_more).map(|last| Cursor(serial(last)));
+        Paged { items, next }
     }
 }
 

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 /// Values by text, as long as somebody has them.
 #[derive(Debug)]
-pub(super) struct Pool<T>(Mutex<Entries<T>>);
+pub(crate) struct Pool<T>(Mutex<Entries<T>>);
 
 #[derive(Debug)]
 struct Entries<T> {
@@ -19,12 +19,12 @@ struct Entries<T> {
 const PRUNE_MIN: usize = 64;
 
 impl<T> Pool<T> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Mutex::new(Entries { by_text: BTreeMap::new(), prune_at: PRUNE_MIN }))
     }
 
     /// The value that stands under `text`; if there is none, the one that `make` makes.
-    pub(super) fn get<E>(&self, text: &str, make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
+    pub(crate) fn get<E>(&self, text: &str, make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
         let mut entries = self.0.lock();
         if let Some(value) = entries.by_text.get(text).and_then(Weak::upgrade) {
             return Ok(value);

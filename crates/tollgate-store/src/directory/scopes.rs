@@ -10,7 +10,7 @@ pub struct Scopes(Arc<ScopeList>);
 
 /// The list itself, which keys with the same scopes share.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub(super) struct ScopeList(Box<[Box<str>]>);
+pub(crate) struct ScopeList(Box<[Box<str>]>);
 
 impl Scopes {
     /// The most scopes a key may have.
@@ -35,7 +35,7 @@ impl Scopes {
     }
 
     /// All names, separated by blanks.
-    pub(super) fn to_text(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         self.0.0.join(" ")
     }
 }
@@ -47,7 +47,7 @@ impl From<Arc<ScopeList>> for Scopes {
 }
 
 impl ScopeList {
-    pub(super) fn new<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<Self, FieldError> {
+    pub(crate) fn new<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<Self, FieldError> {
         let mut list: Vec<Box<str>> = Vec::new();
         for name in names {
             if name.is_empty() || name.len() > Scopes::LENGTH_MAX || !name.bytes().all(is_allowed) {

@@ -66,6 +66,12 @@ impl KeyHasher {
         Self(blake3::derive_key("tollgate 2026-11 texts of api keys", server_secret))
     }
 
+    /// What tells one secret from another, and nothing else about it.
+    pub(crate) fn fingerprint(&self) -> String {
+        let hash = blake3::derive_key("tollgate 2026-11 fingerprint of the secret of keys", &self.0);
+        blake3::Hash::from_bytes(hash).to_hex()[..32].to_owned()
+    }
+
     /// The hash of what was presented.
     pub fn hash(&self, presented: &PresentedKey<'_>) -> KeyHash {
         self.hash_text(presented.expose())

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tollgate_store::database::Database;
 
-use crate::room::{Room, account_of, at, new_account, new_key, open};
+use crate::room::{Folder, account_of, at, counts, new_account, new_key, open};
 
 /// What a crash at one moment would leave, its log perhaps torn at the end. Nothing if the log was emptied into the
 /// database meanwhile: the two copies would be of different moments.
@@ -24,8 +24,8 @@ fn copy_files(from: &Path, to: &Path) -> Option<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_answered_is_there_after_a_crash_and_nothing_is_half_done() {
-    let room = Room::new();
-    let directory = Arc::new(room.open());
+    let folder = Folder::new();
+    let directory = Arc::new(folder.open());
     let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let writer = {
         let (directory, stop, answered) = (Arc::clone(&directory), Arc::clone(&stop), Arc::clone(&answered));
@@ -48,8 +48,8 @@ async fn what_was_answered_is_there_after_a_crash_and_nothing_is_half_done() {
             tokio::task::yield_now().await;
             continue;
         }
-        let image = Room::new();
-        if copy_files(room.folder.path(), image.folder.path()).is_some() {
+        let image = Folder::new();
+        if copy_files(folder.dir(), image.dir()).is_some() {
             images.push((known, image));
         }
     }
@@ -58,10 +58,10 @@ async fn what_was_answered_is_there_after_a_crash_and_nothing_is_half_done() {
     for (known, image) in images {
         let crashed = open(Database::open(&image.path()).unwrap()).unwrap();
         for (at, secret) in secrets.iter().enumerate().take(known) {
-            assert_eq!(account_of(&crashed, secret.expose(), 0), Some(format!("a{at}")), "of {known}");
+            assert_eq!(account_of(&crashed, secret.expose(), 0).await, Some(format!("a{at}")), "of {known}");
         }
         // An entry for every account and key, and none more.
-        let counts = crashed.counts();
+        let counts = counts(&crashed).await;
         let page = tollgate_store::directory::Page {
             limit: tollgate_store::directory::PageLimit::new(1_000).unwrap(),
             cursor: None,

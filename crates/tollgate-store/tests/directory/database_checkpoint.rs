@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use tollgate_core::time::Timestamp;
 use tollgate_store::database::{Checkpoint, Database, IdempotencyRow, MeterRow};
 
-use crate::room::{Room, time};
+use crate::room::{Folder, time};
 
 const DAY: u32 = 24 * 60 * 60;
 
@@ -41,14 +41,14 @@ fn repeat(home: u128, key: u64, at: Timestamp) -> IdempotencyRow {
 
 #[test]
 fn a_new_database_has_none() {
-    let room = Room::new();
-    assert_eq!(load(&Database::open(&room.path()).unwrap()), Loaded::default());
+    let folder = Folder::new();
+    assert_eq!(load(&Database::open(&folder.path()).unwrap()), Loaded::default());
 }
 
 #[test]
 fn what_was_saved_is_loaded_to_the_last_bit() {
-    let room = Room::new();
-    let database = Database::open(&room.path()).unwrap();
+    let folder = Folder::new();
+    let database = Database::open(&folder.path()).unwrap();
     let mut checkpoint = Checkpoint {
         limits: vec![(2, vec![]), (1, vec![1, 2, 3])],
         meters: vec![
@@ -63,7 +63,7 @@ fn what_was_saved_is_loaded_to_the_last_bit() {
     };
     database.save_checkpoint(checkpoint.clone()).wait().unwrap();
     drop(database);
-    let loaded = load(&Database::open(&room.path()).unwrap());
+    let loaded = load(&Database::open(&folder.path()).unwrap());
     checkpoint.limits.sort_unstable();
     checkpoint.meters.sort_unstable_by_key(|row| row.home);
     let mut idempotency = loaded.idempotency;
@@ -77,8 +77,8 @@ fn what_was_saved_is_loaded_to_the_last_bit() {
 
 #[test]
 fn the_next_one_adds_and_replaces_and_forgets_what_expired() {
-    let room = Room::new();
-    let database = Database::open(&room.path()).unwrap();
+    let folder = Folder::new();
+    let database = Database::open(&folder.path()).unwrap();
     let first = Checkpoint {
         limits: vec![(1, vec![1])],
         meters: vec![meter(1, 1, time(10)), meter(2, 1, time(11)), meter(3, 1, time(10))],
@@ -109,8 +109,8 @@ fn the_next_one_adds_and_replaces_and_forgets_what_expired() {
 
 #[test]
 fn a_checkpoint_that_fails_half_way_leaves_the_last_one() {
-    let room = Room::new();
-    let database = Database::open(&room.path()).unwrap();
+    let folder = Folder::new();
+    let database = Database::open(&folder.path()).unwrap();
     let row = |home, position| meter(home, position, time(10));
     let checkpoint = |position: u64| Checkpoint {
         limits: vec![(1, position.to_le_bytes().to_vec())],
@@ -122,7 +122,7 @@ fn a_checkpoint_that_fails_half_way_leaves_the_last_one() {
     database.save_checkpoint(checkpoint(1)).wait().unwrap();
     let saved = load(&database);
     // A rule that SQLite checks at the ninety-first row.
-    let shell = Connection::open(room.path()).unwrap();
+    let shell = Connection::open(folder.path()).unwrap();
     shell
         .execute_batch(
             "CREATE TRIGGER stop BEFORE INSERT ON meters WHEN new.home = unhex('0000000000000000000000000000005A') \

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::Command;
 
 use tollgate_store::database::{Checkpoint, Database, DatabaseError, MeterRow};
-use tollgate_store::directory::{CustomBody, Directory, WriteError};
+use tollgate_store::directory::{CustomBody, Directory, StoreError, WriteError};
 
-use crate::room::{Room, at, make_account, make_key, new_account, open, time};
+use crate::room::{Folder, at, counts, make_account, make_key, new_account, open, time};
 
-const FULL: WriteError = WriteError::Unavailable(DatabaseError::DiskFull);
+const FULL: WriteError = WriteError::Unavailable(StoreError::Database(DatabaseError::DiskFull));
 
 /// Gives accounts large bodies until the disk is full. Says how many were taken.
 async fn fill(directory: &Directory) -> u32 {
@@ -32,13 +32,13 @@ async fn fill(directory: &Directory) -> u32 {
 
 /// Everything that was there before is there, nothing of what was refused is, and reads go on.
 async fn refused_and_whole(directory: &Directory) {
-    let counts = directory.counts();
+    let before = counts(directory).await;
     let entries = audit_entries(directory).await;
     let body = CustomBody::new("y".repeat(60_000)).unwrap();
     assert_eq!(directory.set_custom("kept", body, &at(1)).await.unwrap_err(), FULL);
-    assert_eq!(directory.account("kept").unwrap().standing.load().custom, None);
+    assert_eq!(directory.account("kept").await.unwrap().unwrap().standing.load().custom, None);
     assert_eq!(directory.find_account("kept").await.unwrap().unwrap().custom, None);
-    assert_eq!((directory.counts(), audit_entries(directory).await), (counts, entries));
+    assert_eq!((counts(directory).await, audit_entries(directory).await), (before, entries));
 }
 
 async fn audit_entries(directory: &Directory) -> u64 {
@@ -47,29 +47,30 @@ async fn audit_entries(directory: &Directory) -> u64 {
 
 #[tokio::test]
 async fn without_a_free_page_a_write_is_refused_whole_and_works_again_with_one() {
-    let room = Room::new();
-    let directory = room.open();
+    let folder = Folder::new();
+    let directory = folder.open();
     make_account(&directory, "kept").await;
     make_key(&directory, "kept").await;
-    directory.database().limit_pages(200).await.unwrap();
+    directory.database().unwrap().limit_pages(200).await.unwrap();
     assert!(fill(&directory).await > 0);
     refused_and_whole(&directory).await;
     // A checkpoint is all or nothing as well.
     let row = |home| MeterRow { home, position: 1, expires_at: time(9), image: vec![7; 1_000] };
     let meters: Vec<MeterRow> = (0..1_000).map(row).collect();
     let checkpoint = Checkpoint { meters, position: 5, now: time(0), ..Checkpoint::default() };
-    let saved = directory.database().save_checkpoint(checkpoint.clone()).await;
+    let saved = directory.database().unwrap().save_checkpoint(checkpoint.clone()).await;
     assert_eq!(saved.unwrap_err(), DatabaseError::DiskFull);
     let mut found = 0;
-    let load = |found: &mut u32| directory.database().load_checkpoint(|_, _| {}, |_| *found += 1, |_| {});
+    let load =
+        |found: &mut u32| directory.database().unwrap().load_checkpoint(|_, _| {}, |_| *found += 1, |_| {});
     assert_eq!((load(&mut found).unwrap(), found), (0, 0));
-    directory.database().limit_pages(100_000).await.unwrap();
+    directory.database().unwrap().limit_pages(100_000).await.unwrap();
     directory.set_custom("kept", CustomBody::new("y".repeat(60_000)).unwrap(), &at(2)).await.unwrap();
-    directory.database().save_checkpoint(checkpoint).await.unwrap();
+    directory.database().unwrap().save_checkpoint(checkpoint).await.unwrap();
     assert_eq!((load(&mut found).unwrap(), found), (5, 1_000));
-    let counts = directory.counts();
+    let before = counts(&directory).await;
     drop(directory);
-    assert_eq!(room.open().counts(), counts);
+    assert_eq!(counts(&folder.open()).await, before);
 }
 
 /// A file system of four megabytes, gone when this is.
@@ -91,24 +92,24 @@ impl Drop for SmallDisk<'_> {
 
 #[tokio::test]
 async fn on_a_disk_that_is_full_a_write_is_refused_whole_and_works_again_with_space() {
-    let room = Room::new();
-    let Some(_disk) = SmallDisk::mount(room.folder.path()) else {
+    let folder = Folder::new();
+    let Some(_disk) = SmallDisk::mount(folder.dir()) else {
         eprintln!("only root may mount; the test above does the same without");
         return;
     };
-    let ballast = room.folder.path().join("ballast");
+    let ballast = folder.dir().join("ballast");
     std::fs::write(&ballast, vec![0; 1_000_000]).unwrap();
-    let directory = room.open();
+    let directory = folder.open();
     make_account(&directory, "kept").await;
     make_key(&directory, "kept").await;
     assert!(fill(&directory).await > 0);
     refused_and_whole(&directory).await;
     // What is on a full disk can be read by the next process.
-    let counts = directory.counts();
+    let before = counts(&directory).await;
     drop(directory);
-    let directory = open(Database::open(&room.path()).unwrap()).unwrap();
-    assert_eq!(directory.counts(), counts);
+    let directory = open(Database::open(&folder.path()).unwrap()).unwrap();
+    assert_eq!(counts(&directory).await, before);
     std::fs::remove_file(&ballast).unwrap();
     directory.set_custom("kept", CustomBody::new("y".repeat(60_000)).unwrap(), &at(2)).await.unwrap();
-    assert!(directory.account("kept").unwrap().standing.load().custom.is_some());
+    assert!(directory.account("kept").await.unwrap().unwrap().standing.load().custom.is_some());
 }

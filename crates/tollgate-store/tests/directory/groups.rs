@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 
 use tollgate_store::directory::{Directory, WriteError};
 
-use crate::room::{Room, account_of, at, make_account, new_account, new_key};
+use crate::room::{Folder, account_of, at, counts, make_account, new_account, new_key};
 
 /// Starts all of them before any is waited for.
 fn start_all(
@@ -24,24 +24,24 @@ fn start_all(
 
 #[tokio::test]
 async fn a_hundred_parallel_writes_need_far_fewer_transactions() {
-    let room = Room::new();
-    let directory = Arc::new(room.open());
-    let before = directory.database().commits();
+    let folder = Folder::new();
+    let directory = Arc::new(folder.open());
+    let before = directory.database().unwrap().commits();
     let mut serials = Vec::new();
     for task in start_all(&directory, (0..100).map(|at| format!("a{at}")).collect()) {
         serials.push(task.await.unwrap().unwrap());
     }
-    let commits = directory.database().commits() - before;
+    let commits = directory.database().unwrap().commits() - before;
     assert!((1..100).contains(&commits), "{commits}");
     serials.sort_unstable();
     serials.dedup();
-    assert_eq!((serials.len(), directory.counts().accounts), (100, 100));
+    assert_eq!((serials.len(), counts(&directory).await.accounts), (100, 100));
 }
 
 #[tokio::test]
 async fn one_that_is_refused_undoes_no_other() {
-    let room = Room::new();
-    let directory = Arc::new(room.open());
+    let folder = Folder::new();
+    let directory = Arc::new(folder.open());
     // Every id twice: whichever comes second is refused, in the same transaction or in the next.
     let ids = (0..200).map(|at| format!("a{}", at % 100)).collect();
     let (mut made, mut refused) = (0, 0);
@@ -52,15 +52,15 @@ async fn one_that_is_refused_undoes_no_other() {
             Err(other) => panic!("{other}"),
         }
     }
-    assert_eq!((made, refused, directory.counts().accounts), (100, 100, 100));
+    assert_eq!((made, refused, counts(&directory).await.accounts), (100, 100, 100));
     drop(directory);
-    assert_eq!(room.open().counts().accounts, 100);
+    assert_eq!(counts(&folder.open()).await.accounts, 100);
 }
 
 #[tokio::test]
 async fn an_account_and_its_key_may_share_a_transaction() {
-    let room = Room::new();
-    let directory = room.open();
+    let folder = Folder::new();
+    let directory = folder.open();
     let who = at(0);
     // Both are in line before either is waited for.
     let mut account = pin!(directory.create_account(new_account("acme"), &who));
@@ -69,13 +69,13 @@ async fn an_account_and_its_key_may_share_a_transaction() {
     let _ = account.as_mut().poll(&mut context);
     let _ = key.as_mut().poll(&mut context);
     let (_, secret) = key.await.unwrap();
-    assert_eq!(account_of(&directory, secret.expose(), 0).as_deref(), Some("acme"));
+    assert_eq!(account_of(&directory, secret.expose(), 0).await.as_deref(), Some("acme"));
 }
 
 #[tokio::test]
 async fn a_write_that_nobody_waits_for_is_done() {
-    let room = Room::new();
-    let directory = room.open();
+    let folder = Folder::new();
+    let directory = folder.open();
     {
         let who = at(0);
         let mut abandoned = pin!(directory.create_account(new_account("acme"), &who));
@@ -83,6 +83,6 @@ async fn a_write_that_nobody_waits_for_is_done() {
     }
     // Writes are done in the order in which they were asked for.
     make_account(&directory, "later").await;
-    assert!(directory.account("acme").is_some());
+    assert!(directory.account("acme").await.unwrap().is_some());
     assert!(directory.find_account("acme").await.unwrap().is_some());
 }

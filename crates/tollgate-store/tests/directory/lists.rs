@@ -6,6 +6,13 @@ use tollgate_store::directory::{Cursor, CustomBody, Directory, Page, PageLimit, 
 
 use crate::room::{Room, at, make_account, make_key, tier, time};
 
+on_each_store! {
+    pages_hold_every_account_once_while_others_come_and_go,
+    the_keys_of_one_account_are_listed,
+    every_write_is_one_audit_entry_with_before_and_after,
+    accounts_with_a_negotiated_tier_are_found,
+}
+
 fn page(limit: u64, cursor: Option<Cursor>) -> Page {
     Page { limit: PageLimit::new(limit).unwrap(), cursor }
 }
@@ -17,10 +24,8 @@ async fn ids(directory: &Directory, limit: u64, cursor: Option<Cursor>) -> (Vec<
     (paged.items.iter().map(|record| record.id.to_string()).collect(), next)
 }
 
-#[tokio::test]
-async fn pages_hold_every_account_once_while_others_come_and_go() {
-    let room = Room::new();
-    let directory = room.open();
+async fn pages_hold_every_account_once_while_others_come_and_go(room: &Room) {
+    let directory = room.open().await;
     assert_eq!(ids(&directory, 10, None).await, (vec![], None));
     for id in ["a", "b", "c", "d", "e"] {
         make_account(&directory, id).await;
@@ -39,10 +44,8 @@ async fn pages_hold_every_account_once_while_others_come_and_go() {
     assert_eq!(ids(&directory, 5, Some(beyond)).await, (vec![], None));
 }
 
-#[tokio::test]
-async fn the_keys_of_one_account_are_listed() {
-    let room = Room::new();
-    let directory = room.open();
+async fn the_keys_of_one_account_are_listed(room: &Room) {
+    let directory = room.open().await;
     make_account(&directory, "acme").await;
     make_account(&directory, "other").await;
     let mut made = Vec::new();
@@ -64,10 +67,8 @@ async fn the_keys_of_one_account_are_listed() {
     }
 }
 
-#[tokio::test]
-async fn every_write_is_one_audit_entry_with_before_and_after() {
-    let room = Room::new();
-    let directory = room.open();
+async fn every_write_is_one_audit_entry_with_before_and_after(room: &Room) {
+    let directory = room.open().await;
     make_account(&directory, "acme").await;
     directory.set_custom("acme", CustomBody::new("rate: 5").unwrap(), &at(1)).await.unwrap();
     let by = Writer { who: "alice".to_owned(), now: time(2) };
@@ -110,22 +111,21 @@ async fn every_write_is_one_audit_entry_with_before_and_after() {
     assert_eq!((newest.items, older.items), (entries[..3].to_vec(), entries[3..].to_vec()));
 }
 
-#[tokio::test]
-async fn accounts_with_a_negotiated_tier_are_found() {
-    let room = Room::new();
-    let directory = room.open();
+async fn custom(directory: &Directory) -> Vec<String> {
+    directory.custom_accounts().await.unwrap().iter().map(|account| account.id.to_string()).collect()
+}
+
+async fn accounts_with_a_negotiated_tier_are_found(room: &Room) {
+    let directory = room.open().await;
     for id in ["a", "b", "c"] {
         make_account(&directory, id).await;
     }
     for id in ["c", "a"] {
         directory.set_custom(id, CustomBody::new("rate: 5").unwrap(), &at(1)).await.unwrap();
     }
-    let custom = |directory: &Directory| -> Vec<String> {
-        directory.custom_accounts().iter().map(|account| account.id.to_string()).collect()
-    };
-    assert_eq!(custom(&directory), ["a", "c"]);
+    assert_eq!(custom(&directory).await, ["a", "c"]);
     directory.set_tier("a", tier("pro"), &at(2)).await.unwrap();
-    assert_eq!(custom(&directory), ["c"]);
+    assert_eq!(custom(&directory).await, ["c"]);
     drop(directory);
-    assert_eq!(custom(&room.open()), ["c"]);
+    assert_eq!(custom(&room.open().await).await, ["c"]);
 }

@@ -1,6 +1,40 @@
-//! What the directory and its database promise, over real files.
+//! What the directory and its database promise, over real files and real servers.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+
+/// Makes each of these promises a test, once for every store.
+macro_rules! on_each_store {
+    ($($promise:ident),+ $(,)?) => {
+        mod embedded {
+            $(
+                #[tokio::test]
+                async fn $promise() {
+                    super::$promise(&crate::room::Room::embedded()).await;
+                }
+            )+
+        }
+
+        mod redis {
+            $(
+                #[tokio::test]
+                async fn $promise() {
+                    let room = crate::room::Room::redis(tollgate_testkit::redis::Engine::Redis);
+                    super::$promise(&room).await;
+                }
+            )+
+        }
+
+        mod valkey {
+            $(
+                #[tokio::test]
+                async fn $promise() {
+                    let room = crate::room::Room::redis(tollgate_testkit::redis::Engine::Valkey);
+                    super::$promise(&room).await;
+                }
+            )+
+        }
+    };
+}
 
 mod accounts;
 mod crash;
@@ -13,4 +47,5 @@ mod lists;
 mod model;
 mod room;
 mod rotation;
+mod shared;
 mod values;

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tollgate_core::time::Nanos;
-use tollgate_store::directory::{CustomBody, Directory, What, WriteError};
+use tollgate_store::directory::{Counts, CustomBody, Directory, What, WriteError};
 use tollgate_store::key_text::SecretText;
+use tollgate_testkit::redis::Engine;
 
-use crate::room::{Room, account_of, at, new_account, new_key, tier};
+use crate::room::{Room, account_of, at, counts, new_account, new_key, tier};
 
 /// One write, to one of a few accounts or to the key made so many keys ago.
 #[derive(Clone, Copy, Debug)]
@@ -172,11 +173,11 @@ impl Model {
         !std::mem::replace(&mut key.is_revoked, true)
     }
 
-    fn check(&self, directory: &Directory, now: u32) {
+    async fn check(&self, directory: &Directory, now: u32) {
         let keys = self.keys.iter().filter(|key| !key.is_revoked).count();
-        assert_eq!((directory.counts().accounts, directory.counts().keys), (self.accounts.len(), keys));
+        assert_eq!(counts(directory).await, Counts { accounts: self.accounts.len(), keys });
         for (id, account) in &self.accounts {
-            let found = directory.account(id).unwrap();
+            let found = directory.account(id).await.unwrap().unwrap();
             let standing = found.standing.load();
             assert_eq!((found.serial, standing.tier.as_str()), (account.serial, account.tier.as_str()));
             assert_eq!(standing.custom.as_deref(), account.custom.as_deref());
@@ -184,7 +185,7 @@ impl Model {
         for key in &self.keys {
             for (secret, end) in &key.secrets {
                 let expected = (!key.is_revoked && now < *end).then(|| key.account.clone());
-                assert_eq!(account_of(directory, secret.expose(), now), expected);
+                assert_eq!(account_of(directory, secret.expose(), now).await, expected);
             }
         }
     }
@@ -194,20 +195,23 @@ fn id(name: u8) -> String {
     format!("account-{name}")
 }
 
-async fn run(steps: Vec<Step>) {
-    let room = Room::new();
-    let mut directory = room.open();
+async fn run(room: Room, steps: Vec<Step>) {
+    let mut directory = room.open().await;
     let mut model = Model::default();
     for (now, step) in (0..).zip(steps) {
         if matches!(step, Step::Reopen) {
             drop(directory);
-            directory = room.open();
+            directory = room.open().await;
         }
         model.take(&directory, step, now).await;
-        model.check(&directory, now);
+        model.check(&directory, now).await;
     }
     let newest = directory.list_audit(Default::default()).await.unwrap().items;
     assert_eq!(newest.first().map_or(0, |entry| entry.seq), model.entries as u64);
+}
+
+fn block_on(run: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run);
 }
 
 proptest! {
@@ -215,6 +219,11 @@ proptest! {
 
     #[test]
     fn a_thousand_writes_leave_what_the_model_says(steps in prop::collection::vec(step(), 1_000)) {
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run(steps));
+        block_on(run(Room::embedded(), steps));
+    }
+
+    #[test]
+    fn as_many_writes_to_redis_leave_what_the_model_says(steps in prop::collection::vec(step(), 1_000)) {
+        block_on(run(Room::redis(Engine::Redis), steps));
     }
 }

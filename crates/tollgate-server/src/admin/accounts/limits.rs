@@ -68,7 +68,7 @@ pub(crate) async fn limits(
     AccountPath(id): AccountPath,
 ) -> Result<Json<Limits>, Problem> {
     let directory = admin.engine.directory();
-    let account = directory.account(id.as_str()).ok_or_else(|| Problem::not_found(What::Account))?;
+    let account = directory.account(id.as_str()).await?.ok_or_else(|| Problem::not_found(What::Account))?;
     let keys = usable_keys(directory, &id).await?;
     let numbers: Vec<NonZeroU32> = keys.keys().copied().collect();
     let limits = admin.engine.limits_of(&account, &numbers, call.now);

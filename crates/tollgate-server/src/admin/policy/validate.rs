@@ -7,7 +7,7 @@ use axum::extract::State;
 use serde::Serialize;
 use tollgate_core::file::{self, PROBLEMS_MAX};
 use tollgate_core::policy::Policy;
-use tollgate_store::directory::{Account, Directory};
+use tollgate_store::directory::Account;
 use utoipa::ToSchema;
 
 use crate::admin::Shared;
@@ -38,18 +38,17 @@ pub(crate) async fn validate(
     State(admin): State<Shared>,
     YamlText(text): YamlText,
 ) -> Result<Json<Validation>, Problem> {
+    let accounts = admin.engine.directory().custom_accounts().await?;
     // A file of a mebibyte takes a while: others must be able to run meanwhile.
-    let engine = Arc::clone(&admin.engine);
-    let checked = tokio::task::spawn_blocking(move || problems(&text, engine.directory())).await;
+    let checked = tokio::task::spawn_blocking(move || problems(&text, &accounts)).await;
     let problems = checked.map_err(|_| Problem::new(Error::Internal, "The policy could not be checked."))?;
     Ok(Json(Validation { valid: problems.is_empty(), problems }))
 }
 
-fn problems(text: &[u8], directory: &Directory) -> Vec<ProblemEntry> {
+fn problems(text: &[u8], accounts: &[Arc<Account>]) -> Vec<ProblemEntry> {
     match file::read(text) {
         Err(problems) => problems.iter().map(ProblemEntry::of).collect(),
         Ok(document) => {
-            let accounts = directory.custom_accounts();
             let broken = accounts.iter().flat_map(|account| broken(account, &document.policy));
             broken.take(PROBLEMS_MAX).collect()
         }

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use tollgate_core::policy::{Bypass, Tier, TierName};
 use tollgate_core::time::Timestamp;
 use tollgate_engine::Engine;
-use tollgate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes, Writer};
+use tollgate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes, WriteError, Writer};
 use tollgate_store::key_text::{KeyEnv, SecretText};
 
 use super::ready::Addresses;
@@ -20,19 +20,20 @@ pub(super) struct DemoKey {
 
 /// Makes a demo account and key for each tier of the policy, if the directory is empty.
 pub(super) async fn create(engine: &Engine) -> anyhow::Result<Vec<DemoKey>> {
-    if engine.directory().counts().accounts > 0 {
+    if engine.directory().counts().await?.accounts > 0 {
         return Ok(Vec::new());
     }
     let policy = engine.policy();
     let tiers = policy.policy().tiers.iter().filter(|tier| tier.bypass == Bypass::No);
     let mut keys = Vec::new();
     for tier in tiers {
-        keys.push(account_of(engine, tier, engine.now()).await.context("cannot create the demo accounts")?);
+        keys.extend(account_of(engine, tier, engine.now()).await.context("cannot create the demo accounts")?);
     }
     Ok(keys)
 }
 
-async fn account_of(engine: &Engine, tier: &Tier, now: Timestamp) -> anyhow::Result<DemoKey> {
+/// Nothing if another node of the same store has made the account meanwhile: its key is shown there.
+async fn account_of(engine: &Engine, tier: &Tier, now: Timestamp) -> anyhow::Result<Option<DemoKey>> {
     let by = Writer { who: "tollgate serve".to_owned(), now };
     let id = AccountId::new(&format!("demo-{}", tier.name))?;
     let account = NewAccount {
@@ -42,7 +43,10 @@ async fn account_of(engine: &Engine, tier: &Tier, now: Timestamp) -> anyhow::Res
         billing_day: None,
         timezone: None,
     };
-    engine.directory().create_account(account, &by).await?;
+    match engine.directory().create_account(account, &by).await {
+        Err(WriteError::Exists(_)) => return Ok(None),
+        made => made?,
+    };
     let key = NewKey {
         name: DisplayName::new("demo")?,
         env: KeyEnv::Test,
@@ -50,7 +54,7 @@ async fn account_of(engine: &Engine, tier: &Tier, now: Timestamp) -> anyhow::Res
         expires_at: None,
     };
     let (_, key) = engine.directory().create_key(id.as_str(), key, &by).await?;
-    Ok(DemoKey { tier: tier.name.clone(), key })
+    Ok(Some(DemoKey { tier: tier.name.clone(), key }))
 }
 
 /// What a new user sees once: the keys, and a line to paste.

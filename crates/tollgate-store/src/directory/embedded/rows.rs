@@ -3,12 +3,12 @@
 use rusqlite::{Connection, OptionalExtension as _, Row, ToSql};
 use tollgate_core::policy::TierName;
 
-use super::account::AccountId;
-use super::field::{CustomBody, DisplayName};
-use super::record::{AccountRecord, KeyRecord};
-use super::scopes::Scopes;
 use crate::database::DatabaseError;
 use crate::database::column::{instant, instant_or_null, whole};
+use crate::directory::account::AccountId;
+use crate::directory::field::{CustomBody, DisplayName};
+use crate::directory::record::{AccountRecord, KeyRecord};
+use crate::directory::scopes::Scopes;
 use crate::key_text::{KeyEnv, KeyId};
 
 /// What follows is `WHERE …`.

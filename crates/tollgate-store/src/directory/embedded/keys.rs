@@ -7,52 +7,38 @@ use rusqlite::Connection;
 use tollgate_core::time::{Nanos, Timestamp};
 
 use super::accounts::find as find_account;
-use super::audit::{self, Action};
-use super::error::{What, WriteError};
-use super::field::FieldError;
-use super::key::{Key, Previous};
-use super::record::{KeyRecord, NewKey, Writer};
 use super::shared::Shared;
-use super::{Directory, rows};
+use super::{Embedded, audit, rows};
+use crate::database::DatabaseError;
 use crate::database::column::{nanos, whole};
-use crate::key_text::{self, KeyHash, KeyId, SecretText};
+use crate::directory::Scopes;
+use crate::directory::audited::Action;
+use crate::directory::error::{What, WriteError};
+use crate::directory::key::{Key, Previous};
+use crate::directory::record::{KeyRecord, NewKey, Writer};
+use crate::key_text::{KeyHash, KeyId};
 
-/// Writes to keys. Each is durable when it returns, seen by the next request, and one audit entry. It is done even if
-/// nobody waits for it any more.
-impl Directory {
-    /// Makes a key. Its secret is in the answer and nowhere else.
-    pub async fn create_key(
+/// Each write is durable when it returns, and is done even if nobody waits for it any more.
+impl Embedded {
+    pub(crate) async fn create_key(
         &self,
         account: &str,
+        (id, hash): (KeyId, KeyHash),
         new: NewKey,
         by: &Writer,
-    ) -> Result<(KeyRecord, SecretText), WriteError> {
-        if new.expires_at.is_some_and(|at| at <= by.now) {
-            return Err(FieldError::new("expires_at", "is not in the future").into());
-        }
-        let id = KeyId::random()?;
-        let secret = key_text::make(new.env, id)?;
-        let hash = self.keys.hash_secret(&secret);
+    ) -> Result<KeyRecord, WriteError> {
         let (account, by) = (account.to_owned(), by.clone());
         let (shared, seen) = (Arc::clone(&self.shared), Arc::clone(&self.shared));
-        let run = move |connection: &Connection| create(connection, &shared, &account, id, hash, new, &by);
-        let made = self.database.write(run, move |made: &Made| made.enter(&seen)).await?;
-        Ok((made.record, secret))
+        let run = move |connection: &Connection| create(connection, &shared, &account, (id, hash), new, &by);
+        Ok(self.database.write(run, move |made: &Made| made.enter(&seen)).await?.record)
     }
 
-    /// Gives a key a new secret. The one before lives for `overlap`; the one before that, if it still lived, ends now.
-    pub async fn rotate_key(
+    pub(crate) async fn rotate_key(
         &self,
-        id: KeyId,
+        (id, hash): (KeyId, KeyHash),
         overlap: Nanos,
         by: &Writer,
-    ) -> Result<(KeyRecord, SecretText), WriteError> {
-        let env = match self.database.read(move |connection| rows::find_key(connection, id)).await? {
-            Some(key) => key.env,
-            None => return Err(WriteError::NotFound(What::Key)),
-        };
-        let secret = key_text::make(env, id)?;
-        let hash = self.keys.hash_secret(&secret);
+    ) -> Result<KeyRecord, WriteError> {
         let (by, seen) = (by.clone(), Arc::clone(&self.shared));
         let run = move |connection: &Connection| rotate(connection, id, hash, overlap, &by);
         let swap = move |(_, previous): &(_, Option<Previous>)| {
@@ -60,11 +46,10 @@ impl Directory {
                 seen.index.enter_key(Arc::new(key.with_secret(hash, previous.clone())));
             }
         };
-        Ok((self.database.write(run, swap).await?.0, secret))
+        Ok(self.database.write(run, swap).await?.0)
     }
 
-    /// Makes a key invalid, for good. A key that is revoked already stays as it is, and nothing is entered.
-    pub async fn revoke_key(&self, id: KeyId, by: &Writer) -> Result<KeyRecord, WriteError> {
+    pub(crate) async fn revoke_key(&self, id: KeyId, by: &Writer) -> Result<KeyRecord, WriteError> {
         let (by, seen) = (by.clone(), Arc::clone(&self.shared));
         let run = move |connection: &Connection| revoke(connection, id, &by);
         self.database.write(run, move |_| seen.index.remove_key(id)).await
@@ -77,7 +62,7 @@ struct Made {
     account: u64,
     number: NonZeroU32,
     hash: KeyHash,
-    scopes: super::Scopes,
+    scopes: Scopes,
 }
 
 impl Made {
@@ -104,8 +89,7 @@ fn create(
     connection: &Connection,
     shared: &Shared,
     account: &str,
-    id: KeyId,
-    hash: KeyHash,
+    (id, hash): (KeyId, KeyHash),
     new: NewKey,
     by: &Writer,
 ) -> Result<Made, WriteError> {
@@ -119,22 +103,9 @@ fn create(
     let (name, env) = (new.name.as_str(), new.env.as_str());
     let values = (id.as_str(), of.0, of.1, name, env, &scopes, hash.as_bytes(), at.0, at.1);
     let serial = connection.query_row(sql, values, |row| whole(row, 0))?;
-    let record = KeyRecord {
-        serial,
-        number: number.get(),
-        id,
-        account: account.id,
-        name: new.name,
-        env: new.env,
-        scopes: new.scopes,
-        expires_at: new.expires_at,
-        created_at: by.now,
-        rotated_at: None,
-        previous_until: None,
-        revoked_at: None,
-    };
+    let record = KeyRecord { serial, number: number.get(), ..new.record(id, account.id, by.now) };
     audit::enter(connection, by, Action::KeyCreate, None, &record)?;
-    let scopes = shared.scopes(&scopes)?;
+    let scopes = shared.makings.scopes(&scopes).map_err(DatabaseError::from)?;
     Ok(Made { record, account: account.serial, number, hash, scopes })
 }
 
@@ -152,18 +123,12 @@ fn rotate(
     by: &Writer,
 ) -> Result<(KeyRecord, Option<Previous>), WriteError> {
     let before = find(connection, id)?;
-    if before.revoked_at.is_some() {
-        return Err(WriteError::Revoked);
-    }
-    if before.expires_at.is_some_and(|at| at <= by.now) {
-        return Err(WriteError::Expired);
-    }
-    let until = (overlap > Nanos::ZERO).then(|| by.now.plus(overlap));
+    let after = before.rotated(overlap, by.now)?;
+    let until = after.previous_until;
     let sql = "UPDATE keys SET hash = ?2, previous_hash = CASE WHEN ?3 IS NULL THEN NULL ELSE hash END, \
                previous_until = ?3, rotated_at = ?4 WHERE id = ?1 RETURNING previous_hash";
     let values = (id.as_str(), hash.as_bytes(), until.map(nanos), nanos(by.now));
     let old: Option<[u8; KeyHash::LENGTH]> = connection.query_row(sql, values, |row| row.get(0))?;
-    let after = KeyRecord { rotated_at: Some(by.now), previous_until: until, ..before.clone() };
     audit::enter(connection, by, Action::KeyRotate, Some(&before), &after)?;
     let previous = |(hash, until): (_, Timestamp)| Previous { hash: KeyHash::from_bytes(hash), until };
     Ok((after, old.zip(until).map(previous)))
@@ -171,10 +136,7 @@ fn rotate(
 
 fn revoke(connection: &Connection, id: KeyId, by: &Writer) -> Result<KeyRecord, WriteError> {
     let before = find(connection, id)?;
-    if before.revoked_at.is_some() {
-        return Ok(before);
-    }
-    let after = KeyRecord { revoked_at: Some(by.now), ..before.clone() };
+    let Some(after) = before.revoked(by.now) else { return Ok(before) };
     connection.execute("UPDATE keys SET revoked_at = ?2 WHERE id = ?1", (id.as_str(), nanos(by.now)))?;
     audit::enter(connection, by, Action::KeyRevoke, Some(&before), &after)?;
     Ok(after)

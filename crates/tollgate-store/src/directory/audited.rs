@@ -1,19 +1,14 @@
-//! Audit entries: what each write changed, in the same transaction. Records hold no secret and no hash, so none does.
+//! What audit entries say: of each write, what it did and what it changed. Records hold no secret and no hash, so no
+//! entry does.
 
-use rusqlite::{Connection, Row};
 use serde_json::{Value, json};
 use tollgate_core::time::Timestamp;
 
-use super::record::{AccountRecord, AuditRecord, KeyRecord, Writer};
-use crate::database::DatabaseError;
-use crate::database::column::{instant, nanos, whole};
-
-/// What follows is `WHERE …`.
-pub(super) const SELECT: &str = "SELECT seq, at, who, action, target, before, after FROM audit";
+use super::record::{AccountRecord, KeyRecord};
 
 /// What was written.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Action {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Action {
     AccountCreate,
     AccountSetTier,
     AccountSetCustom,
@@ -24,7 +19,7 @@ pub(super) enum Action {
 }
 
 impl Action {
-    const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::AccountCreate => "account.create",
             Self::AccountSetTier => "account.set_tier",
@@ -38,7 +33,7 @@ impl Action {
 }
 
 /// Something that is written about: what it is called, and what is said of it.
-pub(super) trait Audited {
+pub(crate) trait Audited {
     fn target(&self) -> &str;
     fn says(&self) -> Value;
 }
@@ -89,37 +84,4 @@ impl Audited for KeyRecord {
 /// The instant as people write it, in UTC.
 fn text(at: Timestamp) -> String {
     jiff::Timestamp::from_nanosecond(i128::from(at.as_nanos())).unwrap_or(jiff::Timestamp::MAX).to_string()
-}
-
-/// Enters what a write changed.
-pub(super) fn enter<R: Audited>(
-    connection: &Connection,
-    by: &Writer,
-    action: Action,
-    before: Option<&R>,
-    after: &R,
-) -> Result<(), DatabaseError> {
-    let before = before.map(|record| record.says().to_string());
-    let sql = "INSERT INTO audit (at, who, action, target, before, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let after = (after.target(), after.says().to_string());
-    connection.execute(sql, (nanos(by.now), &by.who, action.as_str(), after.0, before, after.1))?;
-    Ok(())
-}
-
-pub(super) fn record(row: &Row<'_>) -> Result<AuditRecord, DatabaseError> {
-    let seq = whole(row, 0)?;
-    let value = |column| -> Result<Option<Value>, DatabaseError> {
-        let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(None) };
-        let nonsense = |_| DatabaseError::Nonsense(format!("audit entry {seq}"));
-        serde_json::from_str(text).map(Some).map_err(nonsense)
-    };
-    Ok(AuditRecord {
-        seq,
-        at: instant(row, 1)?,
-        who: row.get(2)?,
-        action: row.get(3)?,
-        target: row.get(4)?,
-        before: value(5)?,
-        after: value(6)?,
-    })
 }

@@ -2,54 +2,52 @@
 
 use rusqlite::{Connection, Row, ToSql};
 
-use super::account::AccountId;
-use super::error::{ReadError, What};
-use super::page::{Cursor, Page, Paged};
-use super::record::{AccountRecord, AuditRecord, KeyRecord};
-use super::{Directory, audit, rows};
+use super::{Embedded, audit, rows};
 use crate::database::DatabaseError;
+use crate::directory::account::AccountId;
+use crate::directory::error::{ReadError, What};
+use crate::directory::page::{Page, Paged};
+use crate::directory::record::{AccountRecord, AuditRecord, KeyRecord};
 use crate::key_text::KeyId;
 
-/// Reads for people. They see every write that has returned.
-impl Directory {
-    /// The accounts, in the order in which they were made.
-    pub async fn list_accounts(&self, page: Page) -> Result<Paged<AccountRecord>, DatabaseError> {
+impl Embedded {
+    pub(crate) async fn list_accounts(&self, page: Page) -> Result<Paged<AccountRecord>, DatabaseError> {
         self.database.read(move |connection| list_accounts(connection, page)).await
     }
 
-    /// The account of this id.
-    pub async fn find_account(&self, id: &str) -> Result<Option<AccountRecord>, DatabaseError> {
+    pub(crate) async fn find_account(&self, id: &str) -> Result<Option<AccountRecord>, DatabaseError> {
         let id = id.to_owned();
         self.database.read(move |connection| rows::find_account(connection, &id)).await
     }
 
-    /// The account of this serial, also if it was deleted.
-    pub async fn find_account_by_serial(&self, serial: u64) -> Result<Option<AccountRecord>, DatabaseError> {
+    pub(crate) async fn find_account_by_serial(
+        &self,
+        serial: u64,
+    ) -> Result<Option<AccountRecord>, DatabaseError> {
         let sql = format!("{} WHERE serial = ?1", rows::SELECT_ACCOUNT);
         let serial = serial.cast_signed();
         self.database.read(move |connection| rows::one(connection, &sql, &[&serial], rows::account)).await
     }
 
-    /// The keys of an account, revoked ones included, in the order in which they were made.
-    pub async fn list_keys(&self, account: &str, page: Page) -> Result<Paged<KeyRecord>, ReadError> {
-        let account = AccountId::new(account).map_err(|_| ReadError::NotFound(What::Account))?;
+    pub(crate) async fn list_keys(
+        &self,
+        account: AccountId,
+        page: Page,
+    ) -> Result<Paged<KeyRecord>, ReadError> {
         self.database.read(move |connection| list_keys(connection, &account, page)).await
     }
 
-    /// The key of this id, also if it is revoked.
-    pub async fn find_key(&self, id: KeyId) -> Result<Option<KeyRecord>, DatabaseError> {
+    pub(crate) async fn find_key(&self, id: KeyId) -> Result<Option<KeyRecord>, DatabaseError> {
         self.database.read(move |connection| rows::find_key(connection, id)).await
     }
 
-    /// The key of this serial, also if it is revoked.
-    pub async fn find_key_by_serial(&self, serial: u64) -> Result<Option<KeyRecord>, DatabaseError> {
+    pub(crate) async fn find_key_by_serial(&self, serial: u64) -> Result<Option<KeyRecord>, DatabaseError> {
         let sql = format!("{} WHERE keys.serial = ?1", rows::SELECT_KEY);
         let serial = serial.cast_signed();
         self.database.read(move |connection| rows::one(connection, &sql, &[&serial], rows::key)).await
     }
 
-    /// The audit entries, the newest first.
-    pub async fn list_audit(&self, page: Page) -> Result<Paged<AuditRecord>, DatabaseError> {
+    pub(crate) async fn list_audit(&self, page: Page) -> Result<Paged<AuditRecord>, DatabaseError> {
         self.database.read(move |connection| list_audit(connection, page)).await
     }
 }
@@ -61,7 +59,7 @@ fn list_accounts(connection: &Connection, page: Page) -> Result<Paged<AccountRec
     );
     let values: [&dyn ToSql; 2] = [&page.after(0), &page.rows()];
     let items = list(connection, &sql, &values, rows::account)?;
-    Ok(paged(items, page, |record| record.serial))
+    Ok(page.of(items, |record| record.serial))
 }
 
 fn list_keys(
@@ -77,14 +75,14 @@ fn list_keys(
     );
     let values: [&dyn ToSql; 3] = [&serial, &page.after(0), &page.rows()];
     let items = list(connection, &sql, &values, rows::key)?;
-    Ok(paged(items, page, |record| u64::from(record.number)))
+    Ok(page.of(items, |record| u64::from(record.number)))
 }
 
 fn list_audit(connection: &Connection, page: Page) -> Result<Paged<AuditRecord>, DatabaseError> {
     let sql = format!("{} WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2", audit::SELECT);
     let values: [&dyn ToSql; 2] = [&page.after(u64::MAX), &page.rows()];
     let items = list(connection, &sql, &values, audit::record)?;
-    Ok(paged(items, page, |record| record.seq))
+    Ok(page.of(items, |record| record.seq))
 }
 
 fn list<T>(
@@ -100,13 +98,4 @@ fn list<T>(
         items.push(read(row)?);
     }
     Ok(items)
-}
-
-/// One row more than the page has was read: whether it is there says whether there is more.
-fn paged<T>(mut items: Vec<T>, page: Page, serial: fn(&T) -> u64) -> Paged<T> {
-    let limit = usize::from(page.limit.get());
-    let is_more = items.len() > limit;
-    items.truncate(limit);
-    let next = items.last().filter(|_| is_more).map(|last| Cursor::after(serial(last)));
-    Paged { items, next }
 }

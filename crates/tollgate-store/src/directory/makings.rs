@@ -1,6 +1,7 @@
-//! What the writes of a directory work on: the index in memory, and what its entries share.
+//! What accounts and keys in memory are made of: their homes, and the parts that many of them share.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use jiff::tz::TimeZone;
@@ -9,43 +10,53 @@ use tollgate_core::policy::TierName;
 use tollgate_core::tariff::AccountCalendar;
 
 use super::account::{Account, AccountId, Standing};
-use super::index::Index;
 use super::pool::Pool;
+use super::record::AccountRecord;
 use super::scopes::{ScopeList, Scopes};
 use crate::database::DatabaseError;
 use crate::hash::HomeHasher;
 
-/// The part of the directory that its threads share.
+/// Where entries get what they have in common with others.
 #[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) index: Index,
+pub(crate) struct Makings {
     homes: HomeHasher,
     standings: Pool<Standing>,
     scopes: Pool<ScopeList>,
 }
 
-/// What an account has, as the database keeps it.
+/// What an account has, as the store keeps it.
 #[derive(Clone, Copy)]
-pub(super) struct StandingText<'t> {
-    pub(super) tier: &'t str,
-    pub(super) custom: Option<&'t str>,
-    pub(super) billing_day: Option<u8>,
-    pub(super) timezone: Option<&'t str>,
+pub(crate) struct StandingText<'t> {
+    pub(crate) tier: &'t str,
+    pub(crate) custom: Option<&'t str>,
+    pub(crate) billing_day: Option<u8>,
+    pub(crate) timezone: Option<&'t str>,
 }
 
-impl Shared {
-    pub(super) fn new(homes: HomeHasher) -> Self {
-        Self { index: Index::new(), homes, standings: Pool::new(), scopes: Pool::new() }
+/// The store holds what no version of the program writes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Nonsense(pub(crate) String);
+
+impl From<Nonsense> for DatabaseError {
+    fn from(nonsense: Nonsense) -> Self {
+        Self::Nonsense(nonsense.0)
+    }
+}
+
+impl Makings {
+    pub(crate) fn new(homes: HomeHasher) -> Self {
+        Self { homes, standings: Pool::new(), scopes: Pool::new() }
     }
 
-    pub(super) fn account(&self, serial: u64, id: AccountId, standing: Arc<Standing>) -> Arc<Account> {
+    pub(crate) fn account(&self, serial: u64, id: AccountId, standing: Arc<Standing>) -> Arc<Account> {
         // By the id alone: an account that is made again finds its meters as they were.
         let home = self.homes.of_parts(&[b"account", id.as_str().as_bytes()]);
-        Arc::new(Account { serial, id, home, standing: ArcSwap::new(standing) })
+        let (standing, changed) = (ArcSwap::new(standing), AtomicU64::new(0));
+        Arc::new(Account { serial, id, home, standing, changed })
     }
 
     /// The standing of this text: one for all accounts that have the same, unless it was negotiated.
-    pub(super) fn standing(&self, text: StandingText<'_>) -> Result<Arc<Standing>, DatabaseError> {
+    pub(crate) fn standing(&self, text: StandingText<'_>) -> Result<Arc<Standing>, Nonsense> {
         if text.custom.is_some() {
             return text.standing().map(Arc::new);
         }
@@ -55,20 +66,28 @@ impl Shared {
     }
 
     /// The scopes of this text, the names separated by blanks: one for all keys that have the same.
-    pub(super) fn scopes(&self, text: &str) -> Result<Scopes, DatabaseError> {
+    pub(crate) fn scopes(&self, text: &str) -> Result<Scopes, Nonsense> {
         let list = self.scopes.get(text, || {
             let list = ScopeList::new(text.split_ascii_whitespace());
-            list.map_err(|error| DatabaseError::Nonsense(format!("a key: {error}")))
+            list.map_err(|error| Nonsense(format!("a key: {error}")))
         });
         list.map(Scopes::from)
     }
 }
 
-impl StandingText<'_> {
-    fn standing(self) -> Result<Standing, DatabaseError> {
-        let nonsense = |field, value: &dyn std::fmt::Display| {
-            DatabaseError::Nonsense(format!("an account: {field} {value}"))
-        };
+impl<'t> StandingText<'t> {
+    pub(crate) fn of(record: &'t AccountRecord) -> Self {
+        Self {
+            tier: record.tier.as_str(),
+            custom: record.custom.as_ref().map(|body| body.as_str()),
+            billing_day: record.billing_day,
+            timezone: record.timezone.as_deref(),
+        }
+    }
+
+    fn standing(self) -> Result<Standing, Nonsense> {
+        let nonsense =
+            |field, value: &dyn std::fmt::Display| Nonsense(format!("an account: {field} {value}"));
         let tier = TierName::new(self.tier).ok_or_else(|| nonsense("tier", &self.tier))?;
         let billing_day = match self.billing_day {
             Some(day) => BillingDay::new(day).ok_or_else(|| nonsense("billing_day", &day))?,

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, Row};
 
-use super::account::{Account, AccountId};
-use super::key::{Key, Previous};
-use super::shared::{Shared, StandingText};
+use super::shared::Shared;
 use crate::database::DatabaseError;
 use crate::database::column::{instant_or_null, whole};
+use crate::directory::account::{Account, AccountId};
+use crate::directory::key::{Key, Previous};
+use crate::directory::makings::StandingText;
 use crate::key_text::{KeyHash, KeyId};
 
 /// Along the table: by an index, every row would be looked up on its own.
@@ -47,13 +48,13 @@ fn read_all<T>(
 fn account(row: &Row<'_>, shared: &Shared) -> Result<Arc<Account>, DatabaseError> {
     let id = AccountId::new(row.get_ref(1)?.as_str()?)
         .map_err(|error| DatabaseError::Nonsense(format!("an account: {error}")))?;
-    let standing = shared.standing(StandingText {
+    let standing = shared.makings.standing(StandingText {
         tier: row.get_ref(2)?.as_str()?,
         custom: row.get_ref(3)?.as_str_or_null()?,
         billing_day: row.get(4)?,
         timezone: row.get_ref(5)?.as_str_or_null()?,
     })?;
-    Ok(shared.account(whole(row, 0)?, id, standing))
+    Ok(shared.makings.account(whole(row, 0)?, id, standing))
 }
 
 /// The accounts are in the order of their serials.
@@ -73,7 +74,7 @@ fn key(row: &Row<'_>, shared: &Shared, accounts: &[Arc<Account>]) -> Result<Arc<
         number: NonZeroU32::new(row.get(3)?).ok_or_else(|| nonsense("its number"))?,
         id,
         account,
-        scopes: shared.scopes(row.get_ref(4)?.as_str()?)?,
+        scopes: shared.makings.scopes(row.get_ref(4)?.as_str()?)?,
         expires_at: instant_or_null(row, 8)?,
         hash: KeyHash::from_bytes(row.get(5)?),
         previous,

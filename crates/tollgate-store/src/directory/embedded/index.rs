@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use super::account::Account;
-use super::key::Key;
+use crate::directory::account::Account;
+use crate::directory::key::Key;
 use crate::key_text::KeyId;
 
 const SHARDS: usize = 64;

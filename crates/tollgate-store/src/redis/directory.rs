@@ -1,0 +1,101 @@
+//! The directory of many nodes: Redis has the truth, and each node remembers the keys that it has seen, for half a
+//! minute at most. A write is one script. It tells every node what has changed, and they ask anew.
+
+mod accounts;
+mod ask;
+mod audit;
+mod cache;
+mod error;
+mod flights;
+mod keys;
+mod layout;
+mod lists;
+mod look;
+mod news;
+mod reply;
+mod scripts;
+mod text;
+mod watch;
+mod written;
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+
+use super::link::Link;
+use crate::hash::HomeHasher;
+use crate::key_text::KeyHasher;
+use ask::Asker;
+use cache::Cache;
+pub use cache::CacheLimits;
+pub use error::RedisError;
+use flights::Flights;
+use watch::Listening;
+
+/// Accounts and keys in Redis, and what this node remembers of them.
+#[derive(Debug)]
+pub(crate) struct RedisDirectory {
+    shared: Arc<Shared>,
+    /// Where writes are done that nobody may wait for any more.
+    runtime: Handle,
+    watch: JoinHandle<()>,
+}
+
+/// What writes that go on alone need.
+#[derive(Debug)]
+struct Shared {
+    link: Link,
+    cache: Arc<Cache>,
+    flights: Flights,
+}
+
+impl RedisDirectory {
+    /// Opens the directory behind a link that is up. Must be called within a tokio runtime.
+    pub(crate) async fn open(
+        link: Link,
+        homes: HomeHasher,
+        keys: &KeyHasher,
+        limits: CacheLimits,
+    ) -> Result<Self, RedisError> {
+        let fingerprint = keys.fingerprint();
+        claim(&link, &fingerprint).await?;
+        let cache = Arc::new(Cache::new(homes, limits));
+        let Some(news) = watch::subscribe(&link).await else {
+            return Err(RedisError::Away("it lets nobody listen to changes".to_owned()));
+        };
+        let listening = Listening::begin(&cache);
+        let watch = tokio::spawn(watch::watch(link.clone(), fingerprint, news, listening));
+        let shared = Arc::new(Shared { link, cache, flights: Flights::default() });
+        Ok(Self { shared, runtime: Handle::current(), watch })
+    }
+
+    /// Whether changes by other nodes are heard of at once.
+    pub(crate) fn is_listening(&self) -> bool {
+        self.shared.cache.is_listening()
+    }
+
+    /// Does it, also if nobody waits for it any more.
+    async fn done<T, E>(&self, write: impl Future<Output = Result<T, E>> + Send + 'static) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<RedisError> + Send + 'static,
+    {
+        self.runtime.spawn(write).await.unwrap_or_else(|_| Err(RedisError::Closed.into()))
+    }
+}
+
+impl Drop for RedisDirectory {
+    fn drop(&mut self) {
+        self.watch.abort();
+    }
+}
+
+/// Makes sure that all nodes have the same secret: a key made by one must be a key to the others.
+async fn claim(link: &Link, fingerprint: &str) -> Result<(), RedisError> {
+    let claimed = ask::read(link, Asker::Person, &scripts::CLAIM, &[fingerprint]).await?;
+    match claimed.text(0)? {
+        Some(secret) if secret == fingerprint => Ok(()),
+        _ => Err(RedisError::OtherSecret),
+    }
+}

@@ -1,0 +1,8 @@
+//! What holds where several nodes share a directory in Redis.
+
+mod away;
+mod cluster;
+mod layout;
+mod nodes;
+mod remembered;
+mod silence;
