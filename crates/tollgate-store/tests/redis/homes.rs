@@ -11,7 +11,7 @@ use tollgate_core::settle::Outcome;
 use tollgate_core::time::{Nanos, Timestamp, Window};
 use tollgate_store::redis::CallError;
 use tollgate_testkit::dice::Dice;
-use tollgate_testkit::redis::Engine;
+use tollgate_testkit::redis::{Engine, Reply};
 
 use crate::bed::{Bed, limit, monthly, plan, plan_of, rate};
 use crate::on_each_engine;
@@ -25,6 +25,7 @@ on_each_engine!(
     a_key_that_holds_something_else_is_an_error,
     no_bytes_under_a_key_make_the_store_panic,
     a_list_that_somebody_deleted_is_forgotten,
+    a_list_that_outlived_its_home_is_forgotten,
 );
 
 const HOME: &str = "tg1:{00000000000000000000000000000001}";
@@ -185,7 +186,7 @@ fn no_bytes_under_a_key_make_the_store_panic(engine: Engine) {
     let log = limit("log", Axis::Rate, Rule::SlidingLog(windowed(10, Window::HOUR)));
     let limits = [&rate, &log, &quota];
     bed.ask(&plan(1, &limits, 1, Mode::Charge));
-    let whole = bed.server.ask(&["GET", HOME]).bytes().to_vec();
+    let Reply::Bytes(whole) = bed.server.ask(&["GET", HOME]) else { panic!("there is a home") };
     let mut dice = Dice::new(7);
     for round in 0..600 {
         let mut broken = whole.clone();
@@ -221,4 +222,23 @@ fn a_list_that_somebody_deleted_is_forgotten(engine: Engine) {
     bed.server.ask(&["DEL", &list]);
     assert!(matches!(ask(20, 1).outcome, Outcome::Refused { .. }), "the total is in the home");
     assert_eq!(ask(60, 1).readings[0].used, 2, "when the oldest would go, the list is found to be gone");
+}
+
+fn a_list_that_outlived_its_home_is_forgotten(engine: Engine) {
+    let bed = Bed::new(engine);
+    let log = limit("log", Axis::Rate, Rule::SlidingLog(windowed(10, Window::MINUTE)));
+    let start = Timestamp::from_secs(1_790_000_000);
+    let ask = |secs: u32| {
+        let now = start.plus(Nanos::from_secs(secs));
+        let plans = [plan(1, &[&log], 1, Mode::Charge)];
+        bed.call_as(bed.seq(), HomeId(1), &plans, Some(now)).unwrap().remove(0).readings[0].used
+    };
+    for secs in 0..5 {
+        ask(secs);
+    }
+    bed.server.ask(&["DEL", HOME]);
+    for secs in 70..75 {
+        assert_eq!(ask(secs), u64::from(secs - 69));
+    }
+    assert_eq!(ask(132), 3, "the last two count, and this one");
 }
