@@ -120,7 +120,8 @@ fn a_connection_that_was_cut_is_replaced_before_anybody_notices(engine: Engine) 
     let bed = Bed::new(engine);
     let quota = monthly(100);
     for used in 1..=5 {
-        // From elsewhere than the connection itself.
+        // One that is lost as soon as it is made is not replaced at once.
+        tollgate_testkit::wait::pause(Duration::from_millis(150));
         bed.server.ask(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
         // The link is told of it by its socket, a moment later.
         tollgate_testkit::wait::pause(Duration::from_millis(50));

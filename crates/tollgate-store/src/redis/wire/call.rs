@@ -58,6 +58,9 @@ pub(crate) struct WireCall<'p> {
 
 impl<'p> WireCall<'p> {
     pub(crate) fn new(call: &HomeCall<'p>, node: NodeId, when: When, keys: Keys) -> Result<Self, CallError> {
+        if call.asks.len() > HomeCall::ASKS_MAX {
+            return Err(CallError::TooLarge);
+        }
         let (limits, places) = limits_of(call.asks)?;
         let mut wire = Self {
             head: head_of(&limits),
