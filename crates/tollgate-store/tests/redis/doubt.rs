@@ -148,8 +148,7 @@ fn a_call_that_is_stuck_on_its_way_is_fenced_off(engine: Engine) {
     let stuck = bed.another(&format!("redis://{}", proxy.address()), SHORT, NODE);
     let (call, fence) = (bed.seq(), bed.seq());
     let charge = plan(1, &[&quota], 3, Mode::Charge);
-    // The script is known before: what is stuck is the call, and not a question for it.
-    bed.ask(&plan(2, &[&quota], 1, Mode::Charge));
+    bed.runtime.block_on(ask_as(&stuck, bed.seq(), &plan(2, &[&quota], 1, Mode::Charge))).unwrap();
     proxy.set(Network::Hold);
     assert_eq!(bed.runtime.block_on(ask_as(&stuck, call, &charge)), Err(CallError::Unknown));
     assert_eq!(bed.resolve(HomeId(1), call, fence), Ok(Resolved::Never));
@@ -167,7 +166,8 @@ fn a_call_whose_answer_is_lost_was_applied(engine: Engine) {
     let node = bed.another(&format!("redis://{}", proxy.address()), SHORT, NODE);
     let (call, fence) = (bed.seq(), bed.seq());
     let charge = plan(1, &[&quota], 3, Mode::Charge);
-    bed.ask(&plan(2, &[&quota], 1, Mode::Charge));
+    // Now it knows the time of the server, and so the month: one question, one answer.
+    bed.runtime.block_on(ask_as(&node, bed.seq(), &plan(2, &[&quota], 1, Mode::Charge))).unwrap();
     proxy.set(Network::HalfCut);
     assert_eq!(bed.runtime.block_on(ask_as(&node, call, &charge)), Err(CallError::Unknown));
     assert_eq!(bed.resolve(HomeId(1), call, fence), Ok(Resolved::Applied(vec![ADMITTED])));

@@ -1,6 +1,10 @@
 //! The Redis store against real servers: Redis and Valkey, each started by the test that needs it.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot be set up, or finds something else, should fail"
+)]
 
 mod batches;
 mod bed;

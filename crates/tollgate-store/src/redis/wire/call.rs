@@ -62,13 +62,10 @@ impl<'p> WireCall<'p> {
             return Err(CallError::TooLarge);
         }
         let (limits, places) = limits_of(call.asks)?;
-        let mut wire = Self {
-            head: head_of(&limits),
-            limits,
-            places,
-            keys: vec![home_key(call.home)],
-            body: Vec::new(),
-        };
+        let head = head_of(&limits);
+        let offset = (head.len() + size_of::<f64>()).to_string();
+        let home = vec![home_key(call.home)];
+        let mut wire = Self { head, limits, places, keys: home, body: Vec::new(), offset };
         if keys == Keys::Needed && wire.is_common(call) {
             wire.put_start(COMMON, node, call.seq, when.at);
             wire.put_common(call, when)?;
