@@ -27,6 +27,20 @@ pub use settled::{Applied, Resolved, Settled};
 /// How often a call is made again because limits were edited or calendar periods ended meanwhile.
 const ROUNDS_MAX: usize = 6;
 
+/// What the script is given.
+struct Arguments<'w> {
+    keys: &'w [Vec<u8>],
+    head: &'w [u8],
+    body: &'w [u8],
+    offset: &'w str,
+}
+
+impl<'w> Arguments<'w> {
+    fn of(wire: &'w WireCall<'_>) -> Self {
+        Self { keys: &wire.keys, head: &wire.head, body: &wire.body, offset: &wire.offset }
+    }
+}
+
 /// The meters of all homes, in a Redis.
 #[derive(Clone)]
 pub struct Meters {
@@ -64,7 +78,8 @@ impl Meters {
     pub async fn resolve(&self, home: HomeId, in_doubt: Seq, fence: Seq) -> Result<Resolved, CallError> {
         let body = resolve(self.node, in_doubt, fence, None);
         let expires = self.link.expires();
-        let reply = self.run(&[home_key(home)], &[], &body, None, expires).await?;
+        let arguments = Arguments { keys: &[home_key(home)], head: &[], body: &body, offset: "" };
+        let reply = self.run(&arguments, None, expires).await?;
         read_resolved(&reply)?.map_err(CallError::Late)
     }
 
@@ -78,7 +93,7 @@ impl Meters {
         let (mut keys, mut replacement) = (Keys::Needed, None);
         for _ in 0..ROUNDS_MAX {
             let wire = WireCall::new(call, self.node, when, keys)?;
-            let reply = self.run(&wire.keys, &wire.head, &wire.body, replacement.as_ref(), expires).await?;
+            let reply = self.run(&Arguments::of(&wire), replacement.as_ref(), expires).await?;
             match read(&reply, call.asks, &wire)? {
                 Reply::Settled(settled) => {
                     if let Some(settled) = settled.first() {
@@ -100,15 +115,14 @@ impl Meters {
     /// Runs the script: by its hash, or whole if the server does not know it.
     async fn run(
         &self,
-        keys: &[Vec<u8>],
-        head: &[u8],
-        body: &[u8],
+        arguments: &Arguments<'_>,
         replacement: Option<&Replacement>,
         expires: Instant,
     ) -> Result<Vec<u8>, CallError> {
         let command = |name: &str, script: &str| {
             let mut command = redis::cmd(name);
-            command.arg(script).arg(keys.len()).arg(keys).arg(head).arg(body);
+            let Arguments { keys, head, body, offset } = arguments;
+            command.arg(script).arg(keys.len()).arg(*keys).arg(*head).arg(*body).arg(*offset);
             if let Some(replacement) = replacement {
                 command.arg(&replacement.expected).arg(&replacement.home).arg(&replacement.emptied);
             }

@@ -32,10 +32,17 @@ pub(crate) struct Bed {
 impl Bed {
     pub(crate) fn new(engine: Engine) -> Self {
         let server = RedisServer::new(engine);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = runtime();
         let link = runtime.block_on(async { link(&server.url(), PATIENT) });
         runtime.block_on(link.ready(PATIENT)).unwrap();
         Self { runtime, meters: Meters::new(link, NODE), server, seq: Cell::new(1_000) }
+    }
+
+    /// Another node on the same server.
+    pub(crate) fn another(&self, url: &str, deadline: Duration, node: NodeId) -> Meters {
+        let link = self.runtime.block_on(async { link(url, deadline) });
+        self.runtime.block_on(link.ready(PATIENT)).unwrap();
+        Meters::new(link, node)
     }
 
     /// A number that was not used before.
@@ -74,6 +81,17 @@ impl Bed {
     pub(crate) fn resolve(&self, home: HomeId, in_doubt: Seq, fence: Seq) -> Result<Resolved, CallError> {
         self.runtime.block_on(self.meters.resolve(home, in_doubt, fence))
     }
+}
+
+pub(crate) fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+/// Settles one plan as a node that may be another than the bed's.
+pub(crate) async fn ask_as(meters: &Meters, seq: Seq, plan: &ChargePlan<'_>) -> Result<Settled, CallError> {
+    let asks = [Ask { plan, holder: NODE }];
+    let settled = meters.call(&HomeCall { home: plan.home, seq, asks: &asks }).await;
+    settled.map(|mut settled| settled.remove(0))
 }
 
 /// A link that begins to connect. Call it within a runtime.

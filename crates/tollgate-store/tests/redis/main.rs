@@ -3,14 +3,19 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 #![expect(clippy::panic, reason = "what random plans find is told before it fails")]
 
+mod batches;
 mod bed;
-mod calls;
+mod checking;
 mod differential;
+mod doubt;
 mod homes;
 mod homes_away;
 mod homes_bed;
+mod kept;
+mod linking;
 #[path = "../properties/strategies.rs"]
 mod strategies;
+mod topologies;
 mod trio;
 #[path = "../properties/words.rs"]
 mod words;

@@ -7,7 +7,7 @@ use tollgate_core::time::Timestamp;
 use super::error::RedisError;
 use super::look::FoundAccount;
 use super::news::{News, Subject};
-use super::written::{TRIES_MAX, Written, arguments};
+use super::written::{TRIES_MAX, WriteId, Written, arguments};
 use super::{RedisDirectory, Shared, ask, audit, scripts, text};
 use crate::directory::account::AccountId;
 use crate::directory::audited::{Action, Audited as _};
@@ -105,7 +105,7 @@ impl Shared {
             (text::account_parts(&record), audit::account_parts(&record)?);
         let own = [record.id.as_str(), &head, &tail, &says_head, &says_tail];
         let arguments = arguments(by, Action::AccountCreate, own);
-        let reply = ask::write(&self.link, &scripts::CREATE_ACCOUNT, &arguments).await?;
+        let reply = ask::write(&self.link, &scripts::CREATE_ACCOUNT, &WriteId::random()?, &arguments).await?;
         match Written::of(&reply)? {
             Written::Done { given, .. } => {
                 let serial = given.first().copied().ok_or_else(Written::odd)?;
@@ -146,13 +146,14 @@ impl Shared {
         after: &AccountRecord,
         change: &AccountChange,
         by: &Writer,
-    ) -> Result<Written, RedisError> {
+    ) -> Result<Written, WriteError> {
         let serial = after.serial.to_string();
         let [head, tail] = text::account_parts(after);
         let (says_before, says_after) = (before.record.says().to_string(), after.says().to_string());
         let (id, after) = (after.id.as_str(), format!("{head}{serial}{tail}"));
         let own = [change.name(), &serial, id, &before.text, &after, &says_before, &says_after];
         let arguments = arguments(by, change.action(), own);
-        Written::of(&ask::write(&self.link, &scripts::CHANGE_ACCOUNT, &arguments).await?)
+        let write = WriteId::random()?;
+        Ok(Written::of(&ask::write(&self.link, &scripts::CHANGE_ACCOUNT, &write, &arguments).await?)?)
     }
 }

@@ -9,10 +9,16 @@ use super::error::RedisError;
 use super::layout::KEYS;
 use super::reply::Reply;
 use super::scripts::Script;
+use super::written::WriteId;
 use crate::redis::link::{Link, QueryError, ServerAnswer};
 
 /// How long a person waits for an answer: a list may be long, and nobody's request is held up by it.
-const PERSON_WAITS: Duration = Duration::from_secs(2);
+const PERSON_WAITS: Duration = Duration::from_millis(1_500);
+
+/// How often a write is sent whose answers are lost.
+const SENDS_MAX: u32 = 4;
+/// How long to wait when there is no connection to send it again.
+const RECONNECTING: Duration = Duration::from_millis(500);
 
 /// Who asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,20 +36,29 @@ pub(super) async fn read(
     script: &Script,
     arguments: &[impl ToRedisArgs],
 ) -> Result<Reply, RedisError> {
-    Reply::of(run(link, asker, script, arguments).await.map_err(unread)?)
+    Reply::of(run(link, asker, script, &KEYS, arguments).await.map_err(unread)?)
 }
 
-/// Runs a script that writes. Unless it says otherwise, it has not changed anything when it fails.
+/// Runs a script that writes. A write whose answer is lost is sent again, and answered what it was answered before.
+/// When it fails it has changed nothing, unless it says that it may have.
 pub(super) async fn write(
     link: &Link,
     script: &Script,
+    write: &WriteId,
     arguments: &[impl ToRedisArgs],
 ) -> Result<Reply, RedisError> {
-    let unwritten = |error| match error {
-        QueryError::Unknown(_) => RedisError::Unanswered,
-        error => unread(error),
-    };
-    Reply::of(run(link, Asker::Person, script, arguments).await.map_err(unwritten)?)
+    let keys: Vec<&str> = KEYS.into_iter().chain([write.key()]).collect();
+    let mut may_be_done = false;
+    for _ in 0..SENDS_MAX {
+        match run(link, Asker::Person, script, &keys, arguments).await {
+            Ok(answer) => return Reply::of(answer),
+            Err(QueryError::Unknown(_)) => may_be_done = true,
+            Err(error) if !may_be_done => return Err(unread(error)),
+            // It is not done this time, but may have been before.
+            Err(_) => tokio::time::sleep(RECONNECTING).await,
+        }
+    }
+    Err(RedisError::Unanswered)
 }
 
 /// Runs a command that reads.
@@ -55,11 +70,12 @@ async fn run(
     link: &Link,
     asker: Asker,
     script: &Script,
+    keys: &[&str],
     arguments: &[impl ToRedisArgs],
 ) -> Result<Value, QueryError> {
     let call = |name: &str, script: &str| {
         let mut call = cmd(name);
-        call.arg(script).arg(KEYS.len()).arg(&KEYS).arg(arguments);
+        call.arg(script).arg(keys.len()).arg(keys).arg(arguments);
         call
     };
     match query(link, asker, &call("EVALSHA", script.hash())).await {

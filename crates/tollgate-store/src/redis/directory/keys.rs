@@ -9,7 +9,7 @@ use super::error::RedisError;
 use super::news::{News, Subject};
 use super::reply::Reply;
 use super::text::StoredKey;
-use super::written::{TRIES_MAX, Written, arguments};
+use super::written::{TRIES_MAX, WriteId, Written, arguments};
 use super::{RedisDirectory, Shared, audit, look, scripts, text};
 use crate::directory::account::AccountId;
 use crate::directory::audited::{Action, Audited as _};
@@ -98,7 +98,7 @@ impl Shared {
         let (id, account) = (record.id.as_str(), record.account.as_str());
         let own = [id, account, &head, &of, &number, &tail, &says_head, &says_middle, &says_tail];
         let arguments = arguments(by, Action::KeyCreate, own);
-        let reply = ask::write(&self.link, &scripts::CREATE_KEY, &arguments).await?;
+        let reply = ask::write(&self.link, &scripts::CREATE_KEY, &WriteId::random()?, &arguments).await?;
         match Written::of(&reply)? {
             Written::Done { change, given } => {
                 let [serial, number] = given[..] else { return Err(Written::odd().into()) };
@@ -138,7 +138,7 @@ impl Shared {
         after: &StoredKey,
         change: &KeyChange,
         by: &Writer,
-    ) -> Result<Written, RedisError> {
+    ) -> Result<Written, WriteError> {
         let (record, account) = (&after.record, found.account()?);
         let [head, of, number, tail] = text::key_parts(after);
         let text = format!("{head}{}{of}{account}{number}{}{tail}", record.serial, record.number);
@@ -153,7 +153,8 @@ impl Shared {
             &says_after,
         ];
         let arguments = arguments(by, change.action(), own);
-        Written::of(&ask::write(&self.link, &scripts::CHANGE_KEY, &arguments).await?)
+        let write = WriteId::random()?;
+        Ok(Written::of(&ask::write(&self.link, &scripts::CHANGE_KEY, &write, &arguments).await?)?)
     }
 
     /// The key of this id, revoked or not.

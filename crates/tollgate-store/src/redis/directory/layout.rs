@@ -32,6 +32,9 @@ pub(super) const KEY_IDS: &str = KEYS[5];
 /// The audit entries.
 pub(super) const AUDIT: &str = KEYS[8];
 
+/// With the name of a write: what that was answered.
+pub(super) const ANSWERED: &str = "tg1:{dir}:answered:";
+
 /// Where every change is told to all nodes.
 pub(super) const CHANNEL: &str = "tg1:{dir}:changes";
 
@@ -42,7 +45,7 @@ mod tests {
     #[test]
     fn all_keys_are_in_one_slot() {
         // The text between the first braces is what a cluster hashes.
-        assert!(KEYS.iter().chain([&CHANNEL]).all(|key| key.starts_with("tg1:{dir}:")));
+        assert!(KEYS.iter().chain([&CHANNEL, &ANSWERED]).all(|key| key.starts_with("tg1:{dir}:")));
         assert_eq!(
             (ACCOUNTS, KEY_IDS, AUDIT),
             ("tg1:{dir}:accounts", "tg1:{dir}:key-ids", "tg1:{dir}:audit")

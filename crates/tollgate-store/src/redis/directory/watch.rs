@@ -19,8 +19,10 @@ use crate::redis::link::Link;
 /// How long it may be quiet before the server is asked whether it is still there: a connection that was cut somewhere
 /// on its way says nothing at all.
 const QUIET: Duration = Duration::from_millis(500);
-/// How long the server may take to say so, and to subscribe.
+/// How long the server may take to say so.
 const ANSWER: Duration = Duration::from_millis(500);
+/// How long it may take to find a server, connect to it and subscribe.
+const SUBSCRIBED: Duration = Duration::from_secs(3);
 /// How long to wait before another attempt: at first, and at most.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(1_000);
@@ -32,7 +34,7 @@ pub(super) async fn subscribe(link: &Link) -> Option<PubSub> {
         news.subscribe(CHANNEL).await.ok()?;
         Some(news)
     };
-    timeout(ANSWER, subscribed).await.ok().flatten()
+    timeout(SUBSCRIBED, subscribed).await.ok().flatten()
 }
 
 /// Takes in what has changed, for ever. Starts with the connection that is there already.

@@ -1,13 +1,28 @@
 //! What a write says to its script, and what it is answered.
 
 use super::error::RedisError;
-use super::layout::CHANNEL;
+use super::layout::{ANSWERED, CHANNEL};
 use super::reply::Reply;
 use crate::directory::audited::Action;
 use crate::directory::record::Writer;
+use crate::key_text::{NoRandomness, random_base62};
 
 /// How often a write is tried when others change the same thing in between.
 pub(super) const TRIES_MAX: u32 = 32;
+
+/// A write, by the key under which its answer is kept for a minute: it may be sent twice, and is done once.
+pub(super) struct WriteId(String);
+
+impl WriteId {
+    pub(super) fn random() -> Result<Self, NoRandomness> {
+        let name = random_base62::<22>()?.map(char::from);
+        Ok(Self(ANSWERED.chars().chain(name).collect()))
+    }
+
+    pub(super) fn key(&self) -> &str {
+        &self.0
+    }
+}
 
 /// The arguments of a script that writes: those that every one has, and its own.
 pub(super) fn arguments<const N: usize>(by: &Writer, action: Action, own: [&str; N]) -> Vec<String> {

@@ -21,6 +21,12 @@ use super::{Address, LinkError, LinkOptions};
 /// How long what was sent may stay unacknowledged. It bounds how late a call can still reach a server.
 const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(10);
 
+/// How long an attempt to connect to one server may take.
+const DIAL_MAX: Duration = Duration::from_secs(1);
+
+/// The same where several are asked, some of which may not answer.
+const DIAL_SEVERAL_MAX: Duration = Duration::from_secs(5);
+
 /// Queries that wait for room in the socket; beyond that, callers wait.
 const WAITING_MAX: usize = 1_024;
 
@@ -58,6 +64,14 @@ impl Dialer {
             },
         };
         Ok(Self { way })
+    }
+
+    /// How long it may take to connect.
+    pub(super) fn patience(&self) -> Duration {
+        match self.way {
+            Way::One(_) => DIAL_MAX,
+            Way::Sentinel(_) | Way::Cluster { .. } => DIAL_SEVERAL_MAX,
+        }
     }
 
     /// Connects. What happens to the connection later is reported under `epoch`.
@@ -179,8 +193,8 @@ fn cluster(address: &Address, options: &LinkOptions) -> Result<ClusterClient, Re
         .use_protocol(ProtocolVersion::RESP3)
         .tcp_settings(tcp())
         // A caller that gives up earlier takes its query back; this is for queries of the client itself.
-        .response_timeout(Duration::from_secs(1))
-        .connection_timeout(Duration::from_secs(1));
+        .response_timeout(DIAL_MAX)
+        .connection_timeout(DIAL_MAX);
     if let Some(user) = options.username.as_ref().or(address.user.as_ref()) {
         builder = builder.username(user);
     }

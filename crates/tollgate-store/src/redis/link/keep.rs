@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::dial::Dialer;
 use super::line::Line;
 
-/// How long an attempt to connect may take.
-const DIAL_MAX: Duration = Duration::from_secs(1);
 /// How long a connection on which a query timed out has to answer a `PING` before it is replaced.
 const PROBE_MAX: Duration = Duration::from_millis(500);
 /// The pause after the first attempt that failed. It doubles with each further one.
 const PAUSE_MIN: Duration = Duration::from_millis(25);
 /// The longest pause: short, so that a server that is back is in use again within a second.
 const PAUSE_MAX: Duration = Duration::from_millis(250);
+/// A connection that did not last this long was none: a server that has no room for us, or a replica.
+const LASTS_MIN: Duration = Duration::from_millis(100);
 
 /// Whether there is a connection.
 pub(super) enum State {
@@ -50,22 +50,44 @@ pub(super) async fn keep(
     reports: mpsc::WeakSender<Trouble>,
     mut troubles: mpsc::Receiver<Trouble>,
 ) {
+    let mut pause = PAUSE_MIN;
     for epoch in 1.. {
-        let Some(line) = connect(&dialer, &state, &reports, epoch).await else { return };
+        let Some(line) = connect(&dialer, &state, &reports, epoch, &mut pause).await else { return };
+        let since = Instant::now();
         state.send_replace(State::Up { line: line.clone(), epoch });
-        loop {
-            match troubles.recv().await {
-                None => return,
-                Some(trouble) if trouble.epoch != epoch => {}
-                Some(Trouble { kind: TroubleKind::Dead, .. }) => break,
-                Some(Trouble { kind: TroubleKind::Slow, .. }) => {
-                    if !answers(line.clone()).await {
-                        break;
-                    }
+        if watch(&line, epoch, &mut troubles).await == Ended::NobodyListens {
+            return;
+        }
+        if since.elapsed() >= LASTS_MIN {
+            pause = PAUSE_MIN;
+            state.send_replace(State::Dialing);
+        } else {
+            state.send_replace(State::Down("it does not keep connections".into()));
+            rest(&mut pause).await;
+        }
+    }
+}
+
+/// Why a connection is not used any more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Lost,
+    NobodyListens,
+}
+
+/// Looks after a connection until it is lost or nobody wants it any more.
+async fn watch(line: &Line, epoch: u64, troubles: &mut mpsc::Receiver<Trouble>) -> Ended {
+    loop {
+        match troubles.recv().await {
+            None => return Ended::NobodyListens,
+            Some(trouble) if trouble.epoch != epoch || line.mends_itself() => {}
+            Some(Trouble { kind: TroubleKind::Dead, .. }) => return Ended::Lost,
+            Some(Trouble { kind: TroubleKind::Slow, .. }) => {
+                if !answers(line.clone()).await {
+                    return Ended::Lost;
                 }
             }
         }
-        state.send_replace(State::Dialing);
     }
 }
 
@@ -75,10 +97,10 @@ async fn connect(
     state: &watch::Sender<State>,
     reports: &mpsc::WeakSender<Trouble>,
     epoch: u64,
+    pause: &mut Duration,
 ) -> Option<Line> {
-    let mut pause = PAUSE_MIN;
     loop {
-        let why = match timeout(DIAL_MAX, dialer.dial(reports, epoch)).await {
+        let why = match timeout(dialer.patience(), dialer.dial(reports, epoch)).await {
             Ok(Ok(line)) => return Some(line),
             Ok(Err(error)) => error.to_string(),
             Err(_) => "it does not answer".to_owned(),
@@ -87,9 +109,14 @@ async fn connect(
             return None;
         }
         state.send_replace(State::Down(why.into()));
-        sleep(jittered(pause)).await;
-        pause = PAUSE_MAX.min(pause * 2);
+        rest(pause).await;
     }
+}
+
+/// Waits before the next attempt, and longer each time.
+async fn rest(pause: &mut Duration) {
+    sleep(jittered(*pause)).await;
+    *pause = PAUSE_MAX.min(*pause * 2);
 }
 
 async fn answers(mut line: Line) -> bool {

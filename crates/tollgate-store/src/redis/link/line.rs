@@ -13,6 +13,13 @@ pub(super) enum Line {
     Cluster(ClusterConnection),
 }
 
+impl Line {
+    /// Whether it replaces what it lost by itself. One node of a cluster may be away while the others serve.
+    pub(super) fn mends_itself(&self) -> bool {
+        matches!(self, Self::Cluster(_))
+    }
+}
+
 impl ConnectionLike for Line {
     fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
         match self {

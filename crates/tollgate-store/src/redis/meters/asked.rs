@@ -47,3 +47,8 @@ pub struct HomeCall<'a> {
     /// except that next to other plans what an edit made of its meters is kept.
     pub asks: &'a [Ask<'a>],
 }
+
+impl HomeCall<'_> {
+    /// The most plans that one call may have.
+    pub const ASKS_MAX: usize = 256;
+}

@@ -10,7 +10,7 @@ pub struct Settled {
     pub outcome: Outcome,
     /// What its meters say.
     pub readings: Readings,
-    /// When, by the clock of the server.
+    /// When, by the clock of the server. A refund says this of what it gives back.
     pub now: Timestamp,
 }
 

@@ -7,7 +7,12 @@
 
 local call, unpack_from, pack, sub, floor = redis.call, struct.unpack, struct.pack, string.sub, math.floor
 local head, body = ARGV[1], ARGV[2]
-local op, node, seq, now = unpack_from('<Bc8dd', body)
+local op, node, seq, now, full, unit, per, limit, length, s0, s1, s2, s3, asks, at
+if string.byte(body) == 1 then
+  op, node, seq, now, full, unit, per, limit, length, s0, s1, s2, s3, asks, at = unpack_from('<Bc8dddddddddddH', body)
+else
+  op, node, seq, now, at = unpack_from('<Bc8dd', body)
+end
 
 if now < 0 then
   local time = call('TIME')
@@ -22,20 +27,23 @@ local forgotten = now - 86400000000
 -- The common call: requests that each owe to a token bucket and to a window, in a home that has just these two meters.
 -- One alone is answered without building a single table. What is not that simple falls through to the general way.
 if op == 1 and (not home or sub(home, 1, #head) == head) then
-  local full, unit, per, limit, length, s0, s1, s2, s3, asks, at = unpack_from('<dddddddddH', body, 26)
   local lives, tat, frac, stop, count, start, nodes = 0, 0, 0, 0, 0, 0, 0
   local mine, after, told, plain = 0, 0, 0, true
   if home then
-    lives, tat, frac, stop, count, start, nodes = unpack_from('<dddddd', home, #head + 1)
-    local here, size = nodes, #home
-    while here < size do
-      local id, last, time, length, next = unpack_from('<c8ddH', home, here)
+    local id, last, time, size, next
+    lives, tat, frac, stop, count, start, id, last, time, size, next =
+      unpack_from('<ddddddc8ddH', home, #head + 1)
+    nodes = #head + 49
+    local here = nodes
+    while true do
       if id == node then
-        mine, after, told, plain = here, next + length, length, plain and last < seq
+        mine, after, told, plain = here, next + size, size, plain and last < seq
       elseif time < forgotten then
         plain = false
       end
-      here = next + length
+      here = next + size
+      if here > #home then break end
+      id, last, time, size, next = unpack_from('<c8ddH', home, here)
     end
   end
   local first, last
@@ -62,14 +70,13 @@ if op == 1 and (not home or sub(home, 1, #head) == head) then
       -- The clock stepped back, and the later window goes on.
       held, first, last = count, start, stop
     end
-    local reply, outcomes, changed
+    local reply, outcomes, changed, code, cost, owed
     if asks > 1 then reply, outcomes = { pack('<Bd', 0, now) }, {} end
     for place = 1, asks do
-      local cost, owed
       cost, owed, at = unpack_from('<dd', body, at)
-      local taken, code = cost * unit, 0
+      local taken = cost * unit
       if debt + taken <= full and owed <= limit - held then
-        debt, count = debt + taken, held + owed
+        debt, count, code = debt + taken, held + owed, 0
         tat, frac = now + floor(debt / per), debt % per
         held, start, changed = count, first, true
       elseif taken > full then
@@ -83,34 +90,47 @@ if op == 1 and (not home or sub(home, 1, #head) == head) then
       end
       if asks > 1 then
         reply[place + 1], outcomes[place] = pack('<Bdddd', code, tat, frac, count, start), string.char(code)
-      else
-        reply, outcomes = pack('<BdBdddd', 0, now, code, tat, frac, count, start), string.char(code)
       end
     end
-    if asks > 1 then reply, outcomes = table.concat(reply), table.concat(outcomes) end
-    if changed then
-      local ends = now + 60000000
-      if tat > ends then ends = tat end
-      if last > ends then ends = last end
-      local entry = pack('<c8ddH', node, seq, now, #outcomes) .. outcomes
-      if ends <= lives and told == #outcomes then
-        -- In its place: nothing is allocated, and the expiry stays.
-        local between = mine > nodes and sub(home, nodes, mine - 1) or ''
-        call('SETRANGE', KEYS[1], #head + 8, pack('<ddddd', tat, frac, last, count, first) .. between .. entry)
-      else
-        local others = ''
-        if mine > 0 then
-          others = sub(home, nodes, mine - 1) .. sub(home, after)
-        elseif home then
-          others = sub(home, nodes)
-        end
-        local slack = floor((ends - now) / 4)
-        if slack > 3600000000 then slack = 3600000000 elseif slack < 60000000 then slack = 60000000 end
-        lives = ends + slack
-        call('SET', KEYS[1], head .. pack('<dddddd', lives, tat, frac, last, count, first) .. entry .. others,
-          'PX', floor((lives - now) / 1000))
-      end
+    if not changed then
+      if asks > 1 then return table.concat(reply) end
+      return pack('<BdBdddd', 0, now, code, tat, frac, count, start)
     end
+    local ends = now + 60000000
+    if tat > ends then ends = tat end
+    if last > ends then ends = last end
+    -- In its place, if it keeps its length and lives long enough: nothing is allocated, and the expiry stays.
+    local same = ends <= lives and told == asks
+    if asks == 1 then
+      -- What is stored is also what is replied.
+      local stored = pack('<dddddc8ddHB', tat, frac, last, count, first, node, seq, now, 1, code)
+      if same and mine == nodes then
+        call('SETRANGE', KEYS[1], ARGV[3], stored)
+        return '\6' .. stored
+      end
+      reply, outcomes = '\6' .. stored, string.char(code)
+    else
+      reply, outcomes = table.concat(reply), table.concat(outcomes)
+    end
+    local entry = pack('<c8ddH', node, seq, now, asks) .. outcomes
+    if same then
+      local packed = pack('<ddddd', tat, frac, last, count, first)
+      call('SETRANGE', KEYS[1], ARGV[3], packed .. sub(home, nodes, mine - 1) .. entry)
+      return reply
+    end
+    if mine > 0 then
+      entry = entry .. sub(home, nodes, mine - 1) .. sub(home, after)
+    elseif home then
+      entry = entry .. sub(home, nodes)
+    end
+    if ends > lives then
+      -- A little longer than need be, so that the expiry need not be set with every call.
+      local slack = floor((ends - now) / 4)
+      if slack > 3600000000 then slack = 3600000000 elseif slack < 60000000 then slack = 60000000 end
+      lives = ends + slack
+    end
+    call('SET', KEYS[1], head .. pack('<dddddd', lives, tat, frac, last, count, first) .. entry,
+      'PX', floor((lives - now) / 1000))
     return reply
   end
 end

@@ -95,6 +95,8 @@ if large then
       if limit.v3 == 0 then
         limit.v4 = ends
       else
+        -- What is there of a home that expired is not ours.
+        if limit.v5 == 0 then call('DEL', limit.key) end
         -- Before anything is dropped: where memory is short, this is what is refused.
         call('RPUSH', limit.key, pack('<dd', limit.v1, limit.v2))
         limit.v5 = limit.v5 + 1

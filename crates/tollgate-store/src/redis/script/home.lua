@@ -66,7 +66,7 @@ end
 
 -- What became of a call whose answer was lost? The answer is kept with the fence, for this one may be lost as well.
 if op == 4 then
-  local doubt = unpack_from('<d', body, 26)
+  local doubt = unpack_from('<d', body, at)
   local fate
   if byte(told) == 254 and unpack_from('<d', told, 2) == doubt then
     fate = told

@@ -7,27 +7,26 @@ local MOST, END = 9007199254740991, 4294967295000000
 -- The limits of the call. Kinds: 1 token bucket, 2 one whose numbers outgrow a double, 3 fixed window, 4 calendar,
 -- 5 two counts, 6 buckets or log, 7 slots. `v1` to `v6` are the numbers of the meter, of which the first is always the
 -- instant from which it says nothing any more.
-local limits, count, at = {}, 0, 6
-while at <= #head do
-  local id, _, size = unpack_from('<c8HB', head, at)
+local limits, count, here = {}, 0, 6
+while here <= #head do
+  local id, _, size = unpack_from('<c8HB', head, here)
   count = count + 1
   limits[count] = {
-    id = id, image = sub(head, at + 11, at + 10 + size), kind = 0, bills = false, a = 0, b = 0, c = 0,
+    id = id, image = sub(head, here + 11, here + 10 + size), kind = 0, bills = false, a = 0, b = 0, c = 0,
     v1 = 0, v2 = 0, v3 = 0, v4 = 0, v5 = 0, v6 = 0, n1 = 0, n2 = 0,
   }
-  at = at + 11 + size
+  here = here + 11 + size
 end
 
-local writes, asks, wide, large = true, 0, false, false
+local writes, wide, large = true, false, false
 if op == 1 then
   local bucket, window = limits[1], limits[2]
-  bucket.kind, bucket.a, bucket.b, bucket.c = 1, unpack_from('<ddd', body, 26)
-  window.a, window.b, window.s0, window.s1, window.s2, window.s3 = unpack_from('<dddddd', body, 50)
-  window.kind = window.b > 0 and 3 or 4
-  asks, at = unpack_from('<H', body, 98)
+  bucket.kind, bucket.a, bucket.b, bucket.c = 1, full, unit, per
+  window.kind, window.a, window.b = length > 0 and 3 or 4, limit, length
+  window.s0, window.s1, window.s2, window.s3 = s0, s1, s2, s3
 elseif op < 4 then
   local some, keys = 0, 1
-  some, asks, at = unpack_from('<BH', body, 26)
+  some, asks, at = unpack_from('<BH', body, at)
   writes = some == 1
   for i = 1, count do
     local limit, kind, billed = limits[i], 0, 0
@@ -55,8 +54,8 @@ end
 
 -- Limits were edited, and the node has carried over what was used under the old ones. It stands if nobody wrote
 -- meanwhile.
-local dirty, replaced = false, ARGV[3] and home == ARGV[3]
+local dirty, replaced = false, ARGV[4] and home == ARGV[4]
 if replaced then
-  home, dirty = ARGV[4], writes
-  for place = 1, writes and #ARGV[5] or 0 do call('DEL', limits[byte(ARGV[5], place) + 1].key) end
+  home, dirty = ARGV[5], writes
+  for place = 1, writes and #ARGV[6] or 0 do call('DEL', limits[byte(ARGV[6], place) + 1].key) end
 end

@@ -52,18 +52,20 @@ pub(crate) struct WireCall<'p> {
     pub(crate) keys: Vec<Vec<u8>>,
     pub(crate) head: Vec<u8>,
     pub(crate) body: Vec<u8>,
+    /// Where the numbers of a home with this head begin, in digits: to turn it into them takes a script long.
+    pub(crate) offset: String,
 }
 
 impl<'p> WireCall<'p> {
     pub(crate) fn new(call: &HomeCall<'p>, node: NodeId, when: When, keys: Keys) -> Result<Self, CallError> {
+        if call.asks.len() > HomeCall::ASKS_MAX {
+            return Err(CallError::TooLarge);
+        }
         let (limits, places) = limits_of(call.asks)?;
-        let mut wire = Self {
-            head: head_of(&limits),
-            limits,
-            places,
-            keys: vec![home_key(call.home)],
-            body: Vec::new(),
-        };
+        let head = head_of(&limits);
+        let offset = (head.len() + size_of::<f64>()).to_string();
+        let home = vec![home_key(call.home)];
+        let mut wire = Self { head, limits, places, keys: home, body: Vec::new(), offset };
         if keys == Keys::Needed && wire.is_common(call) {
             wire.put_start(COMMON, node, call.seq, when.at);
             wire.put_common(call, when)?;

@@ -37,7 +37,11 @@ pub(crate) fn read<'b>(
     wire: &WireCall<'_>,
 ) -> Result<Reply<'b>, Malformed> {
     let mut bytes = Bytes(reply);
-    let (status, now) = (bytes.byte()?, instant_of(&mut bytes)?);
+    let status = bytes.byte()?;
+    if status == 6 {
+        return Ok(Reply::Settled(vec![as_stored(bytes, asks, wire)?]));
+    }
+    let now = instant_of(&mut bytes)?;
     match status {
         0 => Ok(Reply::Settled(settled(bytes, now, asks, wire, None)?)),
         1 => {
@@ -79,6 +83,22 @@ pub(crate) fn read_resolved(reply: &[u8]) -> Result<Result<Resolved, u64>, Malfo
 
 fn instant_of(bytes: &mut Bytes<'_>) -> Result<Timestamp, Malformed> {
     bytes.number().map(instant)
+}
+
+/// Reads what became of one common plan, from the very bytes that the home has of it now.
+fn as_stored(mut bytes: Bytes<'_>, asks: &[Ask<'_>], wire: &WireCall<'_>) -> Result<Settled, Malformed> {
+    const OTHER_CALL: Malformed = Malformed("a reply to another call");
+    let ([ask], [bucket, window]) = (asks, wire.limits.as_slice()) else { return Err(OTHER_CALL) };
+    let bucket = Seen::read(bucket, &mut bytes)?;
+    let _ends = bytes.number()?;
+    let window = Seen::read(window, &mut bytes)?;
+    let (_node, _seq) = (bytes.take(size_of::<u64>())?, bytes.number()?);
+    let now = instant_of(&mut bytes)?;
+    let told = match bytes.short()? {
+        1 => Told::read(&mut bytes)?,
+        _ => return Err(OTHER_CALL),
+    };
+    if bytes.is_empty() { Ok(judge(ask.plan, now, told, &mut [bucket, window])) } else { Err(OTHER_CALL) }
 }
 
 /// Reads what became of each plan, or takes it from `then` where the call was repeated.

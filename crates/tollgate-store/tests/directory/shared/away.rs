@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use tollgate_core::time::{Nanos, Timestamp};
-use tollgate_store::directory::{Directory, Freshness, Looked, RedisError, StoreError, Verified, WriteError};
+use tollgate_store::directory::{
+    Counts, Directory, Freshness, Looked, RedisError, StoreError, Verified, WriteError,
+};
 use tollgate_store::key_text::{PresentedKey, SecretText};
 use tollgate_testkit::chaos::{ChaosProxy, Mode};
 use tollgate_testkit::redis::{Engine, RedisLaunch, RedisServer};
@@ -114,6 +116,42 @@ async fn a_write_whose_answer_is_lost_says_that_it_may_have_been_done() {
     until("it is back", async || directory.find_account("acme").await.is_ok()).await;
     let again = directory.create_account(new_account("acme"), &at(0)).await;
     assert!(matches!(again, Err(WriteError::Exists(_))), "{again:?}");
+}
+
+#[tokio::test]
+async fn a_write_whose_answer_is_lost_for_a_while_is_done_once() {
+    let server = RedisServer::new(Engine::Redis);
+    let proxy = ChaosProxy::start(server.address());
+    let directory = open_shared(&format!("redis://{}", proxy.address())).await;
+    let account = make_account(&directory, "acme").await;
+    let (key, secret) = make_key(&directory, "acme").await;
+    // Each is done at once, its answer is lost, and it is sent again.
+    let lost = async |write: &str| {
+        proxy.set(Mode::HalfCut);
+        let entries = server.ask(&["XLEN", "tg1:{dir}:audit"]).text();
+        let pass = async {
+            while server.ask(&["XLEN", "tg1:{dir}:audit"]).text() == entries {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            proxy.set(Mode::Pass);
+        };
+        tokio::join!(pass, async {
+            match write {
+                "create" => assert_eq!(make_account(&directory, "other").await.serial, account.serial + 1),
+                "tier" => drop(directory.set_tier("acme", tier("pro"), &at(1)).await.unwrap()),
+                "key" => assert_eq!(make_key(&directory, "acme").await.0.number, key.number + 1),
+                "revoke" => drop(directory.revoke_key(key.id, &at(2)).await.unwrap()),
+                _ => drop(directory.delete_account("other", &at(3)).await.unwrap()),
+            }
+        });
+    };
+    for write in ["create", "tier", "key", "revoke", "delete"] {
+        lost(write).await;
+    }
+    let entries = directory.list_audit(Default::default()).await.unwrap().items;
+    assert_eq!(entries.len(), 7);
+    assert_eq!(account_of(&directory, secret.expose(), 2).await, None);
+    assert_eq!(directory.counts().await.unwrap(), Counts { accounts: 1, keys: 1 });
 }
 
 #[tokio::test]

@@ -51,6 +51,19 @@ async fn without_news_a_second_is_all_that_anything_is_believed() {
 }
 
 #[tokio::test]
+async fn silence_alone_is_no_loss() {
+    let server = RedisServer::new(Engine::Redis);
+    let directory = open_shared(&server.url()).await;
+    make_account(&directory, "acme").await;
+    let (_, secret) = make_key(&directory, "acme").await;
+    assert!(matches!(verified(&directory, secret.expose(), 0).await, Verified::Key(_)));
+    // Long enough for the server to be asked twice whether it is still there.
+    tokio::time::sleep(Duration::from_millis(1_300)).await;
+    let presented = PresentedKey::parse(secret.expose()).unwrap();
+    assert!(matches!(directory.verify(&presented, time(0)), Looked::Known(Verified::Key(_))));
+}
+
+#[tokio::test]
 async fn news_that_nobody_understands_drop_everything() {
     let server = RedisServer::new(Engine::Redis);
     let directory = open_shared(&server.url()).await;

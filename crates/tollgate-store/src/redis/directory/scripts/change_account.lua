@@ -20,4 +20,4 @@ if kind == 'gone' then
 else
   tell('account', serial, change)
 end
-return {'done', change}
+return done(change)

@@ -9,4 +9,4 @@ if kind == 'revoked' then
   redis.call('HINCRBY', state, 'usable', -1)
 end
 tell('key', id, change)
-return {'done', change}
+return done(change)

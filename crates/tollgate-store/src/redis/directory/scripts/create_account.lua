@@ -8,4 +8,4 @@ redis.call('HSET', accounts, serial, record_head .. serial .. record_tail)
 redis.call('HSET', ids, id, serial)
 redis.call('ZADD', live, serial, serial)
 tell('account', serial, change)
-return {'done', change, serial}
+return done(change, serial)

@@ -20,4 +20,4 @@ redis.call('ZADD', key_list, 0, place(account, number) .. id)
 redis.call('HINCRBY', state, 'usable:' .. account, 1)
 redis.call('HINCRBY', state, 'usable', 1)
 tell('key', id, change)
-return {'done', change, serial, number}
+return done(change, serial, number)

@@ -1,5 +1,19 @@
 local channel, at, who, action = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
+-- What this very write was answered, if it comes a second time because the answer was lost.
+local answered = KEYS[10]
+local earlier = redis.call('GET', answered)
+if earlier then
+  return cjson.decode(earlier)
+end
+
+-- The answer of a write that is done.
+local function done(...)
+  local answer = {'done', ...}
+  redis.call('SET', answered, cjson.encode(answer), 'PX', 60000)
+  return answer
+end
+
 -- The place of a key in the list of keys: by account, then by number.
 local function place(account, number)
   return string.format('%020.0f%010.0f', account, number)
