@@ -1,6 +1,8 @@
 //! Two nodes of one store: what one does, the other obeys at once.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use tollgate_core::time::Nanos;
@@ -98,6 +100,23 @@ async fn a_key_that_was_unknown_works_once_it_is_made() {
     server.ask(&["HSET", "tg1:{dir}:state", "change", "4"]);
     server.ask(&["PUBLISH", "tg1:{dir}:changes", &format!("1 key {id} 4")]);
     until(&two, &secret, |seen| is_of_tier(seen, "free")).await;
+}
+
+#[tokio::test]
+async fn a_write_that_nobody_waits_for_is_done() {
+    let room = Room::redis(Engine::Redis);
+    let directory = room.open().await;
+    {
+        let who = at(0);
+        let mut abandoned = pin!(directory.create_account(new_account("acme"), &who));
+        let _ = abandoned.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    }
+    let done = async {
+        while directory.find_account("acme").await.unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PROMISED, done).await.expect("it is done");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
