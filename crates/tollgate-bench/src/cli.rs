@@ -41,6 +41,8 @@ pub(crate) enum Suite {
     Http,
     /// Requests through the gateway, beside other proxies
     Gateway,
+    /// Decisions made in Redis, beside the scripts that one would write first
+    Redis,
     /// Time until ready and memory, with 100,000 accounts
     Start,
     /// Decisions and nothing else, to be run under a counter of instructions
@@ -72,7 +74,7 @@ mod tests {
     #[test]
     fn an_unknown_suite_lists_the_known_ones() {
         let error = Arguments::try_parse_from(["tollgate-bench", "cor"]).err().unwrap().to_string();
-        assert!(error.contains("[possible values: core, http, gateway, start]"), "{error}");
+        assert!(error.contains("[possible values: core, http, gateway, redis, start]"), "{error}");
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod machine;
 mod memory;
 mod ours;
 mod peers;
+mod redis;
 mod report;
 mod start;
 mod timing;
@@ -41,6 +42,7 @@ fn main() -> anyhow::Result<()> {
             Suite::Core => core(&arguments, format)?,
             Suite::Http => http::run(&arguments.load, format)?,
             Suite::Gateway => gateway::run(&arguments.load, format)?,
+            Suite::Redis => redis::run(&arguments.load, format)?,
             Suite::Start => start::run(&arguments.load, format)?,
             Suite::Instructions => instructions::run(arguments.decisions)?,
         }

@@ -102,7 +102,7 @@ fn print(ready_ms: Vec<f64>, [ready, used]: [Resident; 2], format: Format) -> Re
                 writeln!(out, "{row}")?;
             }
             Format::Table => {
-                writeln!(out, "start  {case:<30} {value:>7.1} {unit}{}", verdict(value, unit, target))?
+                writeln!(out, "start  {case:<30} {value:>7.1} {unit}{}", verdict(value, unit, target))?;
             }
         }
     }

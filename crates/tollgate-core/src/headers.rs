@@ -1,110 +1,70 @@
 //! What the meters say, as response headers, in the four families that clients read.
 //!
-//! Headers are handed to a sink one by one, formatted in place: the caller decides what they become.
+//! They are written straight to where they go: the text of an answer, or the lines of a message.
 
 mod field;
 mod fields;
+mod lines;
 mod structured;
 
 pub use field::Field;
+pub use lines::{Lines, Sink, Spans, push_number};
 
-use std::fmt::Write as _;
-
-use arrayvec::ArrayString;
-
-use crate::limit::{Axis, Excess, Limit, LimitName, RefusalStatus};
-use crate::plan::ChargePlan;
+use crate::limit::{Axis, LimitName};
+use crate::limit_now::LimitNow;
 use crate::policy::responses::{HeaderFamily, Responses};
-use crate::settle::{Outcome, Reading};
 use crate::time::Timestamp;
 
-/// The longest header value: sixteen limits with names of 64 characters, and their numbers.
-const VALUE_MAX: usize = 2_048;
+/// A settled plan, as headers look at it.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// When it was settled.
+    pub now: Timestamp,
+    /// What its limits say.
+    pub limits: &'a [LimitNow],
+    /// The one that refuses, if one does.
+    pub refused_by: Option<&'a LimitName>,
+    /// What `Retry-After` says, in seconds, where the refusal is one that can be waited out.
+    pub retry_after_s: Option<u64>,
+}
 
-/// A header value while it is being written.
-type Value = ArrayString<VALUE_MAX>;
-
-/// Writes the headers of a settled plan: the meters', and `Retry-After` where the refusal is one that can be
-/// waited out.
-pub fn write(
-    plan: &ChargePlan<'_>,
-    outcome: Outcome,
-    readings: &[Reading],
-    responses: &Responses,
-    mut sink: impl FnMut(Field, &str),
-) {
-    let shown = Shown { plan, outcome, readings };
+/// Writes the headers of a settled plan: the meters', and `Retry-After`.
+pub fn write(shown: &Shown<'_>, responses: &Responses, sink: &mut impl Sink) {
     for family in &responses.headers {
         match family {
-            HeaderFamily::Ietf => structured::write(&shown, &mut sink),
-            HeaderFamily::RateLimit => fields::rate(&shown, &mut sink),
-            HeaderFamily::XRateLimit => fields::x_rate(&shown, &mut sink),
-            HeaderFamily::XQuota => fields::quota(&shown, responses.quota_reset, &mut sink),
+            HeaderFamily::Ietf => structured::write(shown, sink),
+            HeaderFamily::RateLimit => fields::rate(shown, sink),
+            HeaderFamily::XRateLimit => fields::x_rate(shown, sink),
+            HeaderFamily::XQuota => fields::quota(shown, responses.quota_reset, sink),
         }
     }
     // Who is refused for a spent quota, or served beyond it, is told so whatever families were chosen.
     if shown.is_beyond_quota() && !responses.headers.contains(&HeaderFamily::XQuota) {
-        fields::quota(&shown, responses.quota_reset, &mut sink);
+        fields::quota(shown, responses.quota_reset, sink);
     }
-    if let Some(seconds) = shown.retry_after() {
-        put(&mut sink, Field::RetryAfter, format_args!("{seconds}"));
+    if let Some(seconds) = shown.retry_after_s {
+        sink.number(Field::RetryAfter, seconds);
     }
-}
-
-fn put(sink: &mut impl FnMut(Field, &str), field: Field, value: std::fmt::Arguments<'_>) {
-    let mut text = Value::new();
-    // A value that does not fit is left out whole: half a header would be worse than none.
-    if text.write_fmt(value).is_ok() {
-        sink(field, &text);
-    }
-}
-
-/// A settled plan, as headers look at it.
-struct Shown<'a> {
-    plan: &'a ChargePlan<'a>,
-    outcome: Outcome,
-    readings: &'a [Reading],
 }
 
 impl Shown<'_> {
-    fn now(&self) -> Timestamp {
-        self.plan.now
-    }
-
-    fn readings(&self) -> impl Iterator<Item = (&Limit, &Reading)> {
-        self.plan.charges().iter().map(|charge| charge.limit).zip(self.readings)
-    }
-
-    fn refusing(&self) -> Option<&Limit> {
-        match self.outcome {
-            Outcome::Admitted { .. } => None,
-            Outcome::Refused { by, .. } | Outcome::NeverFits { by } => {
-                self.plan.charges().get(by).map(|charge| charge.limit)
-            }
-        }
+    fn refusing(&self) -> Option<&LimitNow> {
+        let name = self.refused_by?;
+        self.limits.iter().find(|limit| limit.name == *name)
     }
 
     fn is_beyond_quota(&self) -> bool {
         self.refusing().is_some_and(|limit| limit.axis == Axis::Quota)
-            || self.readings().any(|(_, reading)| reading.overage > 0)
+            || self.limits.iter().any(|limit| limit.overage > 0)
     }
 
     /// The one limit that stands for an axis where only one can be shown: the one that refuses, else the
     /// shorthand, else the one with the least left.
-    fn of_axis(&self, axis: Axis, shorthand: &str) -> Option<(&Limit, &Reading)> {
-        let on_axis = || self.readings().filter(|(limit, _)| limit.axis == axis);
-        let named = |name: &LimitName| on_axis().find(|(limit, _)| limit.name == *name);
-        let refusing = self.refusing().and_then(|limit| named(&limit.name));
-        refusing
-            .or_else(|| on_axis().find(|(limit, _)| limit.name.as_str() == shorthand))
-            .or_else(|| on_axis().min_by_key(|(_, reading)| reading.remaining))
-    }
-
-    /// Whole seconds, rounded up, for refusals that pass with time. Who has spent a plan that is answered
-    /// with 402 or 403 is not told to come back: clients would hammer against a wall.
-    fn retry_after(&self) -> Option<u64> {
-        let Outcome::Refused { retry_after, .. } = self.outcome else { return None };
-        let status = self.refusing().map(|limit| limit.excess);
-        (status == Some(Excess::Refuse(RefusalStatus::TooManyRequests))).then(|| retry_after.as_secs_ceil())
+    fn of_axis(&self, axis: Axis, shorthand: &str) -> Option<&LimitNow> {
+        let on_axis = || self.limits.iter().filter(|limit| limit.axis == axis);
+        self.refusing()
+            .filter(|limit| limit.axis == axis)
+            .or_else(|| on_axis().find(|limit| limit.name.as_str() == shorthand))
+            .or_else(|| on_axis().min_by_key(|limit| limit.remaining))
     }
 }

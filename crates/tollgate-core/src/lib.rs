@@ -10,6 +10,7 @@ pub mod file;
 pub mod headers;
 pub mod image;
 pub mod limit;
+pub mod limit_now;
 pub mod meter;
 pub mod plan;
 pub mod policy;

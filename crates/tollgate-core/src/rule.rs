@@ -7,6 +7,7 @@
 use std::num::NonZeroU64;
 
 use crate::calendar::{Calendar, CalendarUnit};
+use crate::policy::Percent;
 use crate::time::{Nanos, Window};
 
 pub mod bound;
@@ -40,6 +41,14 @@ impl Amount {
     /// The number.
     pub const fn get(self) -> u64 {
         self.0.get()
+    }
+
+    /// A share of it, rounded down, but at least one.
+    pub const fn share(self, share: Percent) -> Self {
+        match Self::new(share.of(self.get())) {
+            Some(part) => part,
+            None => Self::ONE,
+        }
     }
 }
 
@@ -125,6 +134,24 @@ impl Rule {
         match self {
             Self::TokenBucket(bucket) => bucket.amount(),
             other => other.capacity(),
+        }
+    }
+
+    /// The same rule with a share of its amount, never less than one.
+    pub fn scaled(&self, share: Percent) -> Self {
+        let part = |rule: &Windowed| Windowed { limit: rule.limit.share(share), ..*rule };
+        match self {
+            Self::TokenBucket(bucket) => Self::TokenBucket(bucket.scaled(share)),
+            Self::FixedWindow(rule) => Self::FixedWindow(part(rule)),
+            Self::SlidingWindow(rule) => Self::SlidingWindow(part(rule)),
+            Self::SlidingBuckets(rule) => Self::SlidingBuckets(part(rule)),
+            Self::SlidingLog(rule) => Self::SlidingLog(part(rule)),
+            Self::Calendar { limit, calendar } => {
+                Self::Calendar { limit: limit.share(share), calendar: calendar.clone() }
+            }
+            Self::Concurrency { limit, lease } => {
+                Self::Concurrency { limit: limit.share(share), lease: *lease }
+            }
         }
     }
 

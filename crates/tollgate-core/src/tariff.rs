@@ -12,7 +12,7 @@ use crate::book::LimitId;
 use crate::calendar::{BillingDay, PeriodMemo};
 use crate::limit::{Axis, Limit, Per};
 use crate::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
-use crate::policy::{Bypass, RefundOn, RouteIndex, Tier, TierName};
+use crate::policy::{Bypass, Percent, RefundOn, RouteIndex, Tier, TierName};
 use crate::rule::concurrency::SlotId;
 use crate::rule::{Amount, Rule};
 use crate::time::{Nanos, Timestamp};
@@ -41,6 +41,10 @@ pub enum Charges {
     Slots,
     /// Everything but slots: usage that was recorded is counted again, or a cost turned out to be another.
     Amounts,
+    /// All of them, as if the request counted as every route at once: to look at all meters of a caller.
+    Everywhere,
+    /// Only quotas: usage that was admitted elsewhere is counted where it belongs. No rate suffers from what is past.
+    Quotas,
 }
 
 /// One request, as far as limits care.
@@ -97,16 +101,10 @@ impl Tariff {
     #[inline]
     pub fn plan(&self, request: &Request) -> ChargePlan<'_> {
         let mut plan = ChargePlan::new(request.home, request.now, request.mode, request.slot);
-        for line in self.lines.iter().filter(|line| line.counts(request.route) && line.is_in(request.which)) {
+        let counts = |line: &&Line| line.counts(request.route) || request.which == Charges::Everywhere;
+        for line in self.lines.iter().filter(counts).filter(|line| line.is_in(request.which)) {
             plan.add(line.charge(request));
         }
-        plan
-    }
-
-    /// What a request would owe that counts as every route at once: to look at all meters of a caller.
-    pub fn plan_of_all(&self, request: &Request) -> ChargePlan<'_> {
-        let mut plan = ChargePlan::new(request.home, request.now, request.mode, request.slot);
-        self.lines.iter().for_each(|line| plan.add(line.charge(request)));
         plan
     }
 
@@ -121,6 +119,20 @@ impl Tariff {
             Rule::Concurrency { lease, .. } => Some(lease),
             _ => None,
         })
+    }
+
+    /// The limits on some of the axes, each with a share of its amount.
+    fn part(
+        &self,
+        share: Percent,
+        wanted: impl Fn(Axis) -> bool,
+        mut enter: impl FnMut(&Limit) -> LimitId,
+    ) -> Self {
+        let lines = self.lines.iter().filter(|line| wanted(line.limit.axis)).map(|line| {
+            let limit = Limit { rule: line.limit.rule.scaled(share), ..line.limit.clone() };
+            Line { id: enter(&limit), limit, routes: line.routes.clone(), period: PeriodMemo::default() }
+        });
+        Self { lines: lines.collect() }
     }
 
     /// Whether any limit is on this axis.
@@ -165,6 +177,18 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The same plan with the limits on some of the axes only, each with a share of its amount.
+    pub fn part(
+        &self,
+        share: Percent,
+        wanted: impl Fn(Axis) -> bool,
+        enter: impl FnMut(&Limit) -> LimitId,
+    ) -> Self {
+        Self { name: self.name.clone(), tariff: self.tariff.part(share, wanted, enter), ..*self }
+    }
+}
+
 impl Line {
     #[inline]
     fn counts(&self, route: Option<RouteIndex>) -> bool {
@@ -174,9 +198,10 @@ impl Line {
     #[inline]
     fn is_in(&self, which: Charges) -> bool {
         match which {
-            Charges::All => true,
+            Charges::All | Charges::Everywhere => true,
             Charges::Slots => self.takes_slots(),
             Charges::Amounts => !self.takes_slots(),
+            Charges::Quotas => self.limit.axis == Axis::Quota && !self.takes_slots(),
         }
     }
 

@@ -5,7 +5,9 @@
 use sfv::{BareItem, ListEntry, Parser};
 use tollgate_core::book::LimitBook;
 use tollgate_core::file;
-use tollgate_core::headers::Field;
+use tollgate_core::headers::{self, Lines, Shown};
+use tollgate_core::limit::{Excess, RefusalStatus};
+use tollgate_core::limit_now::LimitNow;
 use tollgate_core::meter::Meter;
 use tollgate_core::plan::{HomeId, Mode};
 use tollgate_core::policy::responses::{QuotaReset, Responses};
@@ -50,10 +52,24 @@ impl Caller {
         });
         let mut readings = Readings::new();
         let outcome = settle(&plan, &mut self.meters, &mut readings);
-        let mut headers = Vec::new();
-        let mut sink = |field: Field, value: &str| headers.push((field.name(), value.to_owned()));
-        tollgate_core::headers::write(&plan, outcome, &readings, &self.responses, &mut sink);
-        (outcome, headers)
+        let refusing = match outcome {
+            Outcome::Admitted { .. } => None,
+            Outcome::Refused { by, .. } | Outcome::NeverFits { by } => {
+                plan.charges().get(by).map(|charge| charge.limit)
+            }
+        };
+        let retry_after_s = match (outcome, refusing.map(|limit| limit.excess)) {
+            (Outcome::Refused { retry_after, .. }, Some(Excess::Refuse(RefusalStatus::TooManyRequests))) => {
+                Some(retry_after.as_secs_ceil())
+            }
+            _ => None,
+        };
+        let limits = LimitNow::all(&plan, &readings);
+        let refused_by = refusing.map(|limit| &limit.name);
+        let shown = Shown { now, limits: &limits, refused_by, retry_after_s };
+        let mut lines = Lines::default();
+        headers::write(&shown, &self.responses, &mut lines);
+        (outcome, lines.iter().map(|(field, value)| (field.name(), value.to_owned())).collect())
     }
 }
 

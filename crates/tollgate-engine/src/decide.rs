@@ -2,50 +2,60 @@
 
 use std::sync::Arc;
 
-use tollgate_core::headers;
 use tollgate_core::limit::{Axis, Excess};
+use tollgate_core::limit_now::LimitNow;
 use tollgate_core::plan::{ChargePlan, HomeId, Mode};
 use tollgate_core::policy::{Bypass, DegradedQuota, Durability, RefundOn, Route, RouteIndex};
 use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
-use tollgate_core::settle::{Outcome, Reading, Readings};
+use tollgate_core::settle::{Outcome, Readings};
 use tollgate_core::tariff::{Charges, Plan, Request};
-use tollgate_core::time::{Nanos, Timestamp};
-use tollgate_ledger::{Idempotency, Kind, Position, Reservation};
+use tollgate_core::time::Timestamp;
+use tollgate_ledger::{Flags, Idempotency, Kind, Position, Reservation};
 use tollgate_store::directory::{Account, Key, Looked, Verified};
 use tollgate_store::key_text::PresentedKey;
 
 use crate::answer::ErrorCode;
-use crate::decision::{Answer, Decision, Denial, LimitNow};
+use crate::decision::{Answer, Decision, Denial, StoreMode};
 use crate::engine::{Counters, Engine};
 use crate::ids::DecisionId;
-use crate::lines::HeaderLines;
-use crate::permit::{Permit, Settles};
+use crate::permit::{Kept, Permit, Settles};
 use crate::record::record;
 use crate::request::{CallerRequest, Credential, Hold, Purpose};
 use crate::snapshot::PolicySnapshot;
 
 /// Who is calling, once that is settled.
-struct Caller {
-    plan: Arc<Plan>,
-    home: HomeId,
+pub(crate) struct Caller {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) home: HomeId,
     account: Option<Arc<Account>>,
     key: Option<Arc<Key>>,
 }
 
 /// One request on its way.
-struct Way<'w> {
-    request: &'w CallerRequest<'w>,
-    policy: Arc<PolicySnapshot>,
-    id: DecisionId,
+pub(crate) struct Way<'w> {
+    pub(crate) request: &'w CallerRequest<'w>,
+    pub(crate) policy: Arc<PolicySnapshot>,
+    pub(crate) id: DecisionId,
     slot: SlotId,
-    now: Timestamp,
+    pub(crate) now: Timestamp,
 }
 
 /// What became of a plan.
-struct Settled {
-    outcome: Outcome,
-    recorded: Option<Position>,
+#[derive(Clone, Copy)]
+pub(crate) struct Settled {
+    pub(crate) outcome: Outcome,
+    pub(crate) recorded: Option<Position>,
+}
+
+/// How far a request comes before any limit is asked.
+pub(crate) enum Reached {
+    /// No limit has a say in it.
+    Decided(Box<Decision>),
+    /// The caller is known, and refused for a reason that is no limit's.
+    LacksScope(Caller, Permit, ErrorCode),
+    /// The limits decide.
+    Limits(Caller, Permit),
 }
 
 impl Engine {
@@ -54,24 +64,39 @@ impl Engine {
     /// The order is part of the contract: who is calling, before anything about limits is disclosed; scopes, before
     /// anything is charged; then all limits together.
     pub fn decide(&self, request: &CallerRequest<'_>, now: Timestamp) -> Decision {
+        let way = self.way(request, now);
+        match self.until_limits(&way) {
+            Reached::Decided(decision) => *decision,
+            Reached::LacksScope(caller, permit, error) => self.refuse_known(&way, caller, &permit, error),
+            Reached::Limits(caller, permit) => match way.name() {
+                None => self.settle(&way, caller, permit),
+                Some(name) => self.settle_once(&way, caller, permit, name),
+            },
+        }
+    }
+
+    /// A request at the beginning of its way.
+    pub(crate) fn way<'w>(&self, request: &'w CallerRequest<'w>, now: Timestamp) -> Way<'w> {
         let (id, count) = self.ids.next(now);
-        let way = Way { request, policy: self.snapshot.load_full(), id, slot: SlotId(count), now };
-        let caller = match self.identify(&way) {
+        Way { request, policy: self.snapshot.load_full(), id, slot: SlotId(count), now }
+    }
+
+    /// The part of the way before any limit is asked. It never waits.
+    #[inline]
+    pub(crate) fn until_limits(&self, way: &Way<'_>) -> Reached {
+        let caller = match self.identify(way) {
             Ok(caller) => caller,
-            Err(error) => return way.refuse(error),
+            Err(error) => return Reached::Decided(Box::new(way.refuse(error))),
         };
         let routes = &way.policy.policy().routes;
-        let route = routes.find(request.method, request.path);
+        let route = routes.find(way.request.method, way.request.path);
         let permit = way.permit(&caller, route);
         if caller.plan.bypass == Bypass::Yes {
-            return self.pass(&way, caller, &permit);
+            return Reached::Decided(Box::new(self.pass(way, caller, &permit)));
         }
-        if let Some(error) = lacks_scope(&caller, route.map(|(_, route)| route)) {
-            return self.refuse_known(&way, caller, &permit, error);
-        }
-        match request.idempotency_key.filter(|_| request.purpose == Purpose::Charge) {
-            None => self.settle(&way, caller, permit),
-            Some(name) => self.settle_once(&way, caller, permit, name),
+        match lacks_scope(&caller, route.map(|(_, route)| route)) {
+            Some(error) => Reached::LacksScope(caller, permit, error),
+            None => Reached::Limits(caller, permit),
         }
     }
 
@@ -128,13 +153,13 @@ impl Engine {
         let mut readings = Readings::new();
         let request = way.request_of(permit, Mode::Peek, Charges::All);
         let plan = permit.plan.tariff.plan(&request);
-        let outcome = self.meters.settle(&plan, &mut readings);
-        // A peek that would be refused is no reason to say "retry after": it is not why this was refused.
-        let outcome =
-            if let Outcome::Admitted { .. } = outcome { outcome } else { Outcome::Admitted { overage: 0 } };
-        let shown = Shown::of(&plan, outcome, &readings, &way.policy);
-        let denial = Denial::of(error);
-        shown.into_decision(way.decision(caller, permit.route, Answer::Denied(denial)))
+        self.meters.settle(&plan, &mut readings);
+        let mut decision = way.decision(caller, permit.route, Answer::Denied(Denial::of(error)));
+        decision.limits = LimitNow::all(&plan, &readings);
+        if error == ErrorCode::Unavailable {
+            decision.deny_unavailable();
+        }
+        decision
     }
 
     /// Settles a request that may be a repeat. The name is held meanwhile: of two at once, one is charged.
@@ -174,45 +199,30 @@ impl Engine {
     }
 
     /// All limits together: every meter is charged, or none is.
-    fn settle(&self, way: &Way<'_>, caller: Caller, mut permit: Permit) -> Decision {
-        let Way { policy, now, .. } = way;
-        let mode = if way.request.purpose == Purpose::Peek { Mode::Peek } else { Mode::Charge };
-        // A free request, or one that was charged before, takes a place in flight and nothing else.
-        let charges = if permit.cost.is_some() { Charges::All } else { Charges::Slots };
+    pub(crate) fn settle(&self, way: &Way<'_>, caller: Caller, permit: Permit) -> Decision {
+        let (mode, charges) = (way.mode(), permit.charges());
         let sold = Arc::clone(&permit.plan);
         let tariff = &sold.tariff;
         let plan = tariff.plan(&way.request_of(&permit, mode, charges));
         let room = match (mode, permit.cost) {
-            (Mode::Charge, Some(_)) => match self.room(policy, &sold) {
+            (Mode::Charge, Some(_)) => match self.room(&way.policy, &sold) {
                 Ok(room) => room,
                 Err(error) => return self.refuse_known(way, caller, &permit, error),
             },
             _ => None,
         };
         let mut readings = Readings::new();
-        let settled = self.settle_and_record(&plan, &permit, room, *now, &mut readings);
+        let settled = self.settle_and_record(&plan, &permit, room, way.now, &mut readings);
         let answer = answer_of(&plan, settled.outcome);
-        let shown = if charges == Charges::All {
-            Shown::of(&plan, settled.outcome, &readings, policy)
+        let limits = if charges == Charges::All {
+            LimitNow::all(&plan, &readings)
         } else {
             // What it does not take is shown all the same.
             let all = tariff.plan(&way.request_of(&permit, Mode::Peek, Charges::All));
             self.meters.settle(&all, &mut readings);
-            Shown::of(&all, among(&plan, settled.outcome, &all), &readings, policy)
+            LimitNow::all(&all, &readings)
         };
-        let admitted = answer == Answer::Admitted && mode == Mode::Charge;
-        let kept = admitted
-            && (way.request.hold == Hold::Yes
-                || tariff.has(Axis::Concurrency)
-                || sold.refund_on == RefundOn::ServerError);
-        let mut decision = shown.into_decision(way.decision(caller, permit.route, answer));
-        decision.pending = settled.recorded.filter(|_| way.is_strict());
-        if let Outcome::Admitted { overage } = settled.outcome {
-            permit.overage = overage;
-        }
-        decision.charged = decision.pending.map(|_| Box::new(permit.clone()));
-        decision.permit = kept.then(|| Box::new(permit));
-        decision
+        way.conclude(caller, permit, settled, answer, limits)
     }
 
     fn settle_and_record(
@@ -234,7 +244,11 @@ impl Engine {
 
     /// Room for a record, or whether the request is decided without one.
     #[inline]
-    fn room(&self, policy: &PolicySnapshot, plan: &Plan) -> Result<Option<Reservation<'_>>, ErrorCode> {
+    pub(crate) fn room(
+        &self,
+        policy: &PolicySnapshot,
+        plan: &Plan,
+    ) -> Result<Option<Reservation<'_>>, ErrorCode> {
         match self.spool.reserve() {
             Ok(room) => Ok(Some(room)),
             Err(_)
@@ -250,7 +264,7 @@ impl Engine {
         }
     }
 
-    fn idempotency(&self, way: &Way<'_>, name: &str, cost: Option<Amount>) -> Idempotency {
+    pub(crate) fn idempotency(&self, way: &Way<'_>, name: &str, cost: Option<Amount>) -> Idempotency {
         let request = way.request;
         let cost = cost.map_or(0, Amount::get).to_le_bytes();
         let key = self.homes.of_parts(&[b"idempotency", name.as_bytes()]);
@@ -262,6 +276,41 @@ impl Engine {
 }
 
 impl Way<'_> {
+    /// The caller's name for the request, if it is one that may be repeated.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.request.idempotency_key.filter(|_| self.request.purpose == Purpose::Charge)
+    }
+
+    /// Whether it is charged or only looked at.
+    pub(crate) fn mode(&self) -> Mode {
+        if self.request.purpose == Purpose::Peek { Mode::Peek } else { Mode::Charge }
+    }
+
+    /// The decision on a request whose limits have answered.
+    pub(crate) fn conclude(
+        &self,
+        caller: Caller,
+        mut permit: Permit,
+        settled: Settled,
+        answer: Answer,
+        limits: Vec<LimitNow>,
+    ) -> Decision {
+        let kept = answer == Answer::Admitted
+            && self.mode() == Mode::Charge
+            && (self.request.hold == Hold::Yes
+                || permit.plan.tariff.has(Axis::Concurrency)
+                || permit.plan.refund_on == RefundOn::ServerError);
+        let mut decision = self.decision(caller, permit.route, answer);
+        decision.limits = limits;
+        decision.pending = settled.recorded.filter(|_| self.is_strict());
+        if let Outcome::Admitted { overage } = settled.outcome {
+            permit.overage = overage;
+        }
+        decision.charged = decision.pending.map(|_| Box::new(permit.clone()));
+        decision.permit = kept.then(|| Box::new(permit));
+        decision
+    }
+
     fn permit(&self, caller: &Caller, route: Option<(RouteIndex, &Route)>) -> Permit {
         let index = route.map(|(index, _)| index);
         let cost = match (self.request.cost, route) {
@@ -285,15 +334,17 @@ impl Way<'_> {
             charged_at: self.now,
             slot: self.slot,
             idempotency: None,
+            kept: Kept::Store,
+            flags: Flags::NONE,
         }
     }
 
-    fn request_of(&self, permit: &Permit, mode: Mode, charges: Charges) -> Request {
+    pub(crate) fn request_of(&self, permit: &Permit, mode: Mode, charges: Charges) -> Request {
         permit.request(mode, charges, permit.cost.unwrap_or(Amount::ONE), self.now)
     }
 
     /// Whether the answer waits for the disk.
-    fn is_strict(&self) -> bool {
+    pub(crate) fn is_strict(&self) -> bool {
         self.policy.policy().ledger.durability == Durability::Strict
     }
 
@@ -306,11 +357,12 @@ impl Way<'_> {
             account: None,
             policy: Arc::clone(&self.policy),
             route: None,
+            now: self.now,
             limits: Vec::new(),
-            headers: HeaderLines::default(),
             charged: None,
             permit: None,
             pending: None,
+            mode: StoreMode::Normal,
         };
         if error == ErrorCode::Unavailable {
             decision.deny_unavailable();
@@ -318,7 +370,7 @@ impl Way<'_> {
         decision
     }
 
-    fn decision(&self, caller: Caller, route: Option<RouteIndex>, answer: Answer) -> Decision {
+    pub(crate) fn decision(&self, caller: Caller, route: Option<RouteIndex>, answer: Answer) -> Decision {
         Decision {
             id: self.id,
             answer,
@@ -326,11 +378,12 @@ impl Way<'_> {
             account: caller.account,
             policy: Arc::clone(&self.policy),
             route,
+            now: self.now,
             limits: Vec::new(),
-            headers: HeaderLines::default(),
             charged: None,
             permit: None,
             pending: None,
+            mode: StoreMode::Normal,
         }
     }
 }
@@ -343,58 +396,6 @@ impl Permit {
     }
 }
 
-/// What the limits of a settled plan say.
-struct Shown {
-    limits: Vec<LimitNow>,
-    headers: HeaderLines,
-}
-
-impl Shown {
-    fn of(plan: &ChargePlan<'_>, outcome: Outcome, readings: &[Reading], policy: &PolicySnapshot) -> Self {
-        let responses = &policy.policy().responses;
-        let headers = HeaderLines::collect(|sink| headers::write(plan, outcome, readings, responses, sink));
-        Self { limits: limits_now(plan, readings), headers }
-    }
-
-    fn into_decision(self, mut decision: Decision) -> Decision {
-        decision.limits = self.limits;
-        decision.headers = self.headers;
-        if matches!(&decision.answer, Answer::Denied(denial) if denial.error == ErrorCode::Unavailable) {
-            decision.deny_unavailable();
-        }
-        decision
-    }
-}
-
-/// What every limit of a plan says.
-pub(crate) fn limits_now(plan: &ChargePlan<'_>, readings: &[Reading]) -> Vec<LimitNow> {
-    let lines = plan.charges().iter().zip(readings).map(|(charge, reading)| LimitNow {
-        name: charge.limit.name.clone(),
-        limit: charge.limit.rule.per_window(),
-        used: reading.used,
-        remaining: reading.remaining,
-        reset: match charge.limit.axis {
-            // An unused quota has nothing to reset; its period still ends.
-            Axis::Quota if reading.reset == Nanos::ZERO => reading.next,
-            _ => reading.reset,
-        },
-    });
-    lines.collect()
-}
-
-/// The outcome of a plan, in the places of another that has the same limits and more.
-fn among(plan: &ChargePlan<'_>, outcome: Outcome, all: &ChargePlan<'_>) -> Outcome {
-    let place = |by: usize| {
-        let name = plan.charges().get(by).map(|charge| &charge.limit.name);
-        all.charges().iter().position(|charge| Some(&charge.limit.name) == name).unwrap_or(by)
-    };
-    match outcome {
-        Outcome::Admitted { .. } => Outcome::Admitted { overage: 0 },
-        Outcome::Refused { by, retry_after } => Outcome::Refused { by: place(by), retry_after },
-        Outcome::NeverFits { by } => Outcome::NeverFits { by: place(by) },
-    }
-}
-
 fn lacks_scope(caller: &Caller, route: Option<&Route>) -> Option<ErrorCode> {
     let scope = route?.scope.as_deref()?;
     match &caller.key {
@@ -404,7 +405,7 @@ fn lacks_scope(caller: &Caller, route: Option<&Route>) -> Option<ErrorCode> {
     }
 }
 
-fn answer_of(plan: &ChargePlan<'_>, outcome: Outcome) -> Answer {
+pub(crate) fn answer_of(plan: &ChargePlan<'_>, outcome: Outcome) -> Answer {
     let (by, wait) = match outcome {
         Outcome::Admitted { .. } => return Answer::Admitted,
         Outcome::Refused { by, retry_after } => (by, Some(retry_after)),

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use tollgate_core::headers::Field;
+use tollgate_core::headers::{self, Field, Lines, Shown, Sink};
 use tollgate_core::limit::LimitName;
+use tollgate_core::limit_now::LimitNow;
 use tollgate_core::policy::{HttpUrl, RouteIndex};
 use tollgate_core::tariff::Plan;
-use tollgate_core::time::Nanos;
+use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_ledger::Position;
 use tollgate_store::directory::Account;
 
@@ -35,16 +36,37 @@ pub struct Decision {
     pub policy: Arc<PolicySnapshot>,
     /// The route, if one matched.
     pub route: Option<RouteIndex>,
+    /// When it was made.
+    pub now: Timestamp,
     /// What every limit says now.
     pub limits: Vec<LimitNow>,
-    /// The same as headers.
-    pub headers: HeaderLines,
     /// What was charged, where the answer waits for the disk.
     pub(crate) charged: Option<Box<Permit>>,
     /// To be finished when the request has ended.
     pub permit: Option<Box<Permit>>,
     /// The record that has to be on disk before the answer is given: see [`crate::Engine::settled`].
     pub pending: Option<Position>,
+    /// Whether the store decided.
+    pub mode: StoreMode,
+}
+
+/// Whether the store decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StoreMode {
+    /// It does.
+    Normal,
+    /// It is away, and this process decides by what `degraded` in the policy says.
+    Degraded,
+}
+
+impl StoreMode {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Degraded => "degraded",
+        }
+    }
 }
 
 /// Admitted or not.
@@ -74,21 +96,13 @@ impl Denial {
     pub(crate) fn of(error: ErrorCode) -> Self {
         Self { error, status: error.status(), limit: None, retry_after: Nanos::ZERO }
     }
-}
 
-/// What one limit says now.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LimitNow {
-    /// Which.
-    pub name: LimitName,
-    /// The amount per its window.
-    pub limit: u64,
-    /// What counts against it.
-    pub used: u64,
-    /// The most that would be admitted now.
-    pub remaining: u64,
-    /// How long until more is free: for a rate the next unit, for a quota its reset.
-    pub reset: Nanos,
+    /// Whole seconds, rounded up, for what passes with time. Who has spent a plan that is answered with 402 or 403 is
+    /// not told to come back: clients would hammer against a wall.
+    fn retry_after_s(&self) -> Option<u64> {
+        let passes = matches!(self.status, 429 | 503) && self.retry_after > Nanos::ZERO;
+        passes.then(|| self.retry_after.as_secs_ceil())
+    }
 }
 
 impl Decision {
@@ -101,7 +115,31 @@ impl Decision {
     pub(crate) fn deny_unavailable(&mut self) {
         let denial = Denial { retry_after: UNAVAILABLE_RETRY, ..Denial::of(ErrorCode::Unavailable) };
         self.answer = Answer::Denied(denial);
-        self.headers.push(Field::RetryAfter, "1");
+    }
+
+    /// Writes what the limits say as headers, in the families that the policy has chosen.
+    pub fn write_headers(&self, sink: &mut impl Sink) {
+        let denial = match &self.answer {
+            Answer::Admitted => None,
+            Answer::Denied(denial) => Some(denial),
+        };
+        let shown = Shown {
+            now: self.now,
+            limits: &self.limits,
+            refused_by: denial.and_then(|denial| denial.limit.as_ref()),
+            retry_after_s: denial.and_then(Denial::retry_after_s),
+        };
+        headers::write(&shown, &self.policy.policy().responses, sink);
+        if self.mode == StoreMode::Degraded {
+            sink.line(Field::Mode, |text| text.push_str(self.mode.as_str()));
+        }
+    }
+
+    /// The same as lines of a message.
+    pub fn headers(&self) -> HeaderLines {
+        let mut lines = Lines::default();
+        self.write_headers(&mut lines);
+        lines.into()
     }
 
     /// The name of the caller's tier.

@@ -72,16 +72,11 @@ impl Embedded {
         secret: &[u8],
         progress: impl FnMut(Progress),
     ) -> Result<(Engine, Recovered), EmbeddedError> {
-        let mut home_secret = [0; 16];
-        home_secret.copy_from_slice(&blake3::derive_key(HOMES, secret)[..16]);
-        let homes = HomeHasher::new(home_secret);
-        let keys = KeyHasher::new(&blake3::derive_key(KEYS, secret));
+        let Hashers { homes, keys } = Hashers::new(secret);
         let database = Database::open(&dir.join("tollgate.db")).map_err(EmbeddedError::Database)?;
         let directory =
             Directory::open(database.clone(), homes.clone(), keys).map_err(EmbeddedError::Database)?;
         let spool = Spool::open(&dir.join("spool"), self.spool).map_err(EmbeddedError::Spool)?;
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(|_| EmbeddedError::Random(NoRandomness))?;
         let parts = EngineParts {
             policy: self.policy,
             directory,
@@ -90,8 +85,30 @@ impl Embedded {
             homes,
             trusted_proxies: self.trusted_proxies,
             clock: self.clock,
-            random: u64::from_le_bytes(random),
+            random: random().map_err(EmbeddedError::Random)?,
+            shared: None,
         };
         Engine::open(parts, progress).map_err(EmbeddedError::Recover)
     }
+}
+
+/// What is made of the secret.
+pub(crate) struct Hashers {
+    pub(crate) homes: HomeHasher,
+    pub(crate) keys: KeyHasher,
+}
+
+impl Hashers {
+    pub(crate) fn new(secret: &[u8]) -> Self {
+        let mut home_secret = [0; 16];
+        home_secret.copy_from_slice(&blake3::derive_key(HOMES, secret)[..16]);
+        Self { homes: HomeHasher::new(home_secret), keys: KeyHasher::new(&blake3::derive_key(KEYS, secret)) }
+    }
+}
+
+/// A number that nobody can guess.
+pub(crate) fn random() -> Result<u64, NoRandomness> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(|_| NoRandomness)?;
+    Ok(u64::from_le_bytes(random))
 }

@@ -20,6 +20,7 @@ use crate::names::Names;
 use crate::permit::Permits;
 use crate::repeats::Repeats;
 use crate::save::Saved;
+use crate::shared::{Shared, SharedParts};
 use crate::snapshot::{PolicySnapshot, ReloadError};
 
 /// What an engine is made of.
@@ -40,6 +41,8 @@ pub struct EngineParts {
     pub clock: fn(Timestamp) -> Clock,
     /// Something that no other process has.
     pub random: u64,
+    /// The store that several nodes share; nothing: the meters are in this process.
+    pub shared: Option<SharedParts>,
 }
 
 impl std::fmt::Debug for EngineParts {
@@ -63,6 +66,7 @@ pub struct Engine {
     pub(crate) counters: Counters,
     pub(crate) database: Database,
     pub(crate) saved: Mutex<Saved>,
+    pub(crate) shared: Option<Shared>,
     trusted_proxies: Vec<Network>,
     clock: Clock,
 }
@@ -105,6 +109,7 @@ impl Engine {
             counters: Counters::default(),
             database: parts.database,
             saved: Mutex::new(found.saved),
+            shared: parts.shared.map(Shared::new),
             trusted_proxies: parts.trusted_proxies,
             clock,
         }
@@ -162,6 +167,9 @@ impl Engine {
 
     /// Forgets meters that say nothing any more.
     pub fn sweep(&self, now: Timestamp) -> Swept {
+        if let Some(shared) = &self.shared {
+            shared.sweep();
+        }
         self.meters.sweep(now)
     }
 

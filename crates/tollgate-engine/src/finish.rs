@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tollgate_core::limit::Axis;
 use tollgate_core::plan::Mode;
@@ -11,12 +10,13 @@ use tollgate_core::rule::Amount;
 use tollgate_core::settle::{Outcome, Readings};
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::Timestamp;
-use tollgate_ledger::{Kind, Position, Record};
+use tollgate_ledger::{Kind, Record};
 
 use crate::decision::Decision;
 use crate::engine::{Counters, Engine};
-use crate::permit::{Permit, PermitId, Settles};
+use crate::permit::{Kept, Permit, PermitId, Settles};
 use crate::record::record;
+use crate::unsettled::Unsettled;
 
 /// What a request cost in the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,32 +47,11 @@ impl fmt::Display for FinishError {
 
 impl std::error::Error for FinishError {}
 
-/// How long an answer waits for its record to reach the disk, where the policy wants that, before it is a 503.
-const DURABLE_WAIT_MAX: Duration = Duration::from_secs(5);
-
 impl Engine {
     /// Waits until the record of a decision is on disk, where the policy wants that before the answer. If it does not
-    /// get there, the charge is given back and the decision becomes a denial.
+    /// get there, or nobody waits for it any more, the charge is given back; the decision becomes a denial.
     pub async fn settled(&self, decision: Decision) -> Decision {
-        match decision.pending {
-            None => decision,
-            Some(position) => self.settled_on_disk(decision, position).await,
-        }
-    }
-
-    #[cold]
-    async fn settled_on_disk(&self, mut decision: Decision, position: Position) -> Decision {
-        let waited = tokio::time::timeout(DURABLE_WAIT_MAX, self.spool.wait_durable(position)).await;
-        if matches!(waited, Ok(Ok(()))) {
-            return decision;
-        }
-        if let Some(charged) = decision.charged.take() {
-            // What cannot be given back on disk either is on record, and is the next reconciliation's to find.
-            let _ = self.finish(&charged, None, Some(0), self.now());
-        }
-        decision.permit = None;
-        decision.deny_unavailable();
-        decision
+        if decision.pending.is_none() { decision } else { Unsettled::new(self, decision).settled().await }
     }
 
     /// Keeps the permit of a decision for whoever finishes it by its id.
@@ -113,6 +92,9 @@ impl Engine {
             Settles::TrueCost if given_back => 0,
             Settles::TrueCost => cost.unwrap_or(reserved),
         };
+        if let (Some(shared), Kept::Store) = (&self.shared, permit.kept) {
+            return self.finish_shared(shared, permit, Finished { reserved, settled }, now);
+        }
         // First, and whatever becomes of the rest: nobody waits for a slot because a refund could not be recorded.
         if permit.plan.tariff.has(Axis::Concurrency) {
             let mode = Mode::Refund { charged_at: permit.charged_at };
@@ -160,11 +142,17 @@ impl Engine {
             let record = record(permit, kind, Some(difference), overage, now);
             room.append(&Record { idempotency, ..record });
         });
+        if let Some(shared) = &self.shared {
+            shared.journal.wake();
+        }
         Ok(())
     }
 
     /// The plan that the caller of a permit has now, and the place of its route in it.
     fn plan_now(&self, permit: &Permit) -> (Arc<Plan>, Option<RouteIndex>) {
+        if permit.kept == Kept::Here && self.shared.is_some() {
+            return (Arc::clone(&permit.plan), permit.route);
+        }
         let policy = self.snapshot.load();
         let plan = if permit.account == 0 {
             policy.anonymous_plan(&self.meters, &self.names)

@@ -13,7 +13,7 @@ use tollgate_core::tariff::Charges;
 use tollgate_core::time::{Nanos, Timestamp};
 
 use crate::engine::Engine;
-use crate::permit::Permit;
+use crate::permit::{Kept, Permit};
 
 const SHARDS: usize = 64;
 
@@ -61,6 +61,12 @@ impl Engine {
                 shard.values().filter(|permit| is_long(permit, now)).cloned().collect()
             };
             for permit in long {
+                if let (Some(shared), Kept::Store) = (&self.shared, permit.kept) {
+                    // One that has ended meanwhile frees itself with the lease.
+                    shared.renew(&permit, now);
+                    renewed += 1;
+                    continue;
+                }
                 let request = permit.request(Mode::Force, Charges::Slots, Amount::ONE, now);
                 self.meters.settle(&permit.plan.tariff.plan(&request), &mut Readings::new());
                 // It may have ended meanwhile, and then nobody would release what was just renewed.

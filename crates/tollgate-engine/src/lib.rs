@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod clock;
+pub mod clustered;
 mod decide;
 pub mod decision;
 pub mod embedded;
@@ -23,19 +24,24 @@ mod recover;
 mod repeats;
 pub mod request;
 mod save;
+mod shared;
 pub mod snapshot;
+mod unsettled;
 
 pub use answer::ErrorCode;
 pub use clock::Clock;
-pub use decision::{Answer, Decision, Denial, LimitNow};
+pub use clustered::{Clustered, ClusteredError};
+pub use decision::{Answer, Decision, Denial, StoreMode};
 pub use embedded::{Embedded, EmbeddedError};
 pub use engine::{Engine, EngineParts};
 pub use finish::{FinishError, Finished};
 pub use ids::DecisionId;
-pub use lines::HeaderLines;
+pub use lines::{HeaderLines, name_of};
 pub use look::AccountLimit;
 pub use permit::{Permit, PermitId};
 pub use recover::{Progress, RecoverError, Recovered};
 pub use request::{CallerRequest, Credential, Hold, Purpose};
 pub use save::SaveError;
+pub use shared::SharedParts;
 pub use snapshot::{PolicySnapshot, ReloadError};
+pub use unsettled::Unsettled;

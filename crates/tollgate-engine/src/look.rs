@@ -1,18 +1,19 @@
 //! Looking at an account's limits without being a request.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use tollgate_core::limit::Per;
+use tollgate_core::limit_now::LimitNow;
 use tollgate_core::plan::Mode;
 use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::settle::Readings;
-use tollgate_core::tariff::{Charges, Request};
+use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::Timestamp;
 use tollgate_store::directory::Account;
+use tollgate_store::redis::Away;
 
-use crate::decide::limits_now;
-use crate::decision::LimitNow;
 use crate::engine::Engine;
 
 /// What one limit of an account says now.
@@ -26,35 +27,56 @@ pub struct AccountLimit {
 
 impl Engine {
     /// Every limit of an account now: once where its keys share a meter, once for each of `keys` where they do not.
-    pub fn limits_of(&self, account: &Account, keys: &[NonZeroU32], now: Timestamp) -> Vec<AccountLimit> {
-        let standing = account.standing.load();
-        let Some(plan) = self.snapshot.load().plan_of(&standing, &self.meters, &self.names, &self.counters)
-        else {
-            return Vec::new();
-        };
-        let look = |key: Option<NonZeroU32>, wanted: fn(Per) -> bool| {
-            let request = Request {
-                home: account.home,
-                key,
-                route: None,
-                cost: Amount::ONE,
-                now,
-                mode: Mode::Peek,
-                which: Charges::All,
-                slot: SlotId(0),
-            };
-            let charges = plan.tariff.plan_of_all(&request);
-            let mut readings = Readings::new();
-            self.meters.settle(&charges, &mut readings);
-            let pers: Vec<Per> = charges.charges().iter().map(|charge| charge.limit.per).collect();
-            let lines = limits_now(&charges, &readings).into_iter().zip(pers);
-            lines.filter(move |(_, per)| wanted(*per)).map(move |(now, _)| AccountLimit { key, now })
-        };
+    pub async fn limits_of(
+        &self,
+        account: &Account,
+        keys: &[NonZeroU32],
+        now: Timestamp,
+    ) -> Result<Vec<AccountLimit>, Away> {
+        let policy = self.snapshot.load_full();
+        let plan = policy.plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters);
+        let Some(plan) = plan else { return Ok(Vec::new()) };
         if keys.is_empty() {
             // What a first key would have.
-            return look(None, |_| true).collect();
+            return self.look(&plan, account, None, now, |_| true).await;
         }
-        let shared = look(None, |per| per == Per::Account);
-        shared.chain(keys.iter().flat_map(|key| look(Some(*key), |per| per != Per::Account))).collect()
+        let mut limits = self.look(&plan, account, None, now, |per| per == Per::Account).await?;
+        for key in keys {
+            limits.extend(self.look(&plan, account, Some(*key), now, |per| per != Per::Account).await?);
+        }
+        Ok(limits)
+    }
+
+    async fn look(
+        &self,
+        plan: &Arc<Plan>,
+        account: &Account,
+        key: Option<NonZeroU32>,
+        now: Timestamp,
+        wanted: fn(Per) -> bool,
+    ) -> Result<Vec<AccountLimit>, Away> {
+        let request = Request {
+            home: account.home,
+            key,
+            route: None,
+            cost: Amount::ONE,
+            now,
+            mode: Mode::Peek,
+            which: Charges::Everywhere,
+            slot: SlotId(0),
+        };
+        let limits = match &self.shared {
+            None => {
+                let charges = plan.tariff.plan(&request);
+                let mut readings = Readings::new();
+                self.meters.settle(&charges, &mut readings);
+                LimitNow::all(&charges, &readings)
+            }
+            Some(shared) => shared.look(plan, request).await?,
+        };
+        let charges = plan.tariff.plan(&request);
+        let pers = charges.charges().iter().map(|charge| charge.limit.per);
+        let limits = limits.into_iter().zip(pers).filter(|(_, per)| wanted(*per));
+        Ok(limits.map(|(now, _)| AccountLimit { key, now }).collect())
     }
 }

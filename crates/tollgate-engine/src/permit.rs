@@ -10,9 +10,9 @@ use tollgate_core::plan::HomeId;
 use tollgate_core::policy::RouteIndex;
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Amount, LEASE_DEFAULT};
-use tollgate_core::tariff::Plan;
+use tollgate_core::tariff::{Charges, Plan};
 use tollgate_core::time::Timestamp;
-use tollgate_ledger::Idempotency;
+use tollgate_ledger::{Flags, Idempotency};
 
 use crate::ids::{self, DecisionId};
 
@@ -60,6 +60,18 @@ pub struct Permit {
     pub(crate) charged_at: Timestamp,
     pub(crate) slot: SlotId,
     pub(crate) idempotency: Option<Idempotency>,
+    pub(crate) kept: Kept,
+    /// What records of it say beside the numbers.
+    pub(crate) flags: Flags,
+}
+
+/// Where the meters are that were charged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kept {
+    /// In the store.
+    Store,
+    /// In this process, because the store was away.
+    Here,
 }
 
 /// What the end of a request settles, besides its place in flight.
@@ -72,6 +84,12 @@ pub(crate) enum Settles {
 }
 
 impl Permit {
+    /// What a request with this permit takes. One that is free, or was charged before, takes a place in flight and
+    /// nothing else.
+    pub(crate) fn charges(&self) -> Charges {
+        if self.cost.is_some() { Charges::All } else { Charges::Slots }
+    }
+
     /// Its handle.
     pub fn id(&self) -> PermitId {
         PermitId::of(self.decision)

@@ -2,7 +2,7 @@
 
 use tollgate_core::rule::Amount;
 use tollgate_core::time::Timestamp;
-use tollgate_ledger::{Flags, Kind, Record};
+use tollgate_ledger::{Kind, Record};
 
 use crate::permit::Permit;
 
@@ -28,6 +28,6 @@ pub(crate) fn record(
         cost: cost.map_or(0, Amount::get),
         overage,
         idempotency: permit.idempotency,
-        flags: Flags::default(),
+        flags: permit.flags,
     }
 }

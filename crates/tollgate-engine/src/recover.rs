@@ -107,6 +107,7 @@ impl Engine {
             checkpoint: &mut checkpoint,
             counters: Counters::default(),
             latest: Timestamp::EPOCH,
+            meters: if parts.shared.is_none() { Counted::Here } else { Counted::Elsewhere },
         };
         let mut done = 0;
         let from = replay.checkpoint.position;
@@ -186,6 +187,14 @@ struct Replay<'r> {
     checkpoint: &'r mut Loaded,
     counters: Counters,
     latest: Timestamp,
+    meters: Counted,
+}
+
+/// Where usage is counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    Here,
+    Elsewhere,
 }
 
 impl Replay<'_> {
@@ -198,6 +207,9 @@ impl Replay<'_> {
                 Kind::Refund => shard.forget(record.home, name, DecisionId(record.decision)),
                 Kind::Correction => {}
             }
+        }
+        if self.meters == Counted::Elsewhere {
+            return;
         }
         // A home whose meters were saved after this record was written has it counted already.
         if self.checkpoint.ahead.get(&record.home).is_some_and(|counted| position < *counted) {

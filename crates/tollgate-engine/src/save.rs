@@ -82,7 +82,11 @@ impl Engine {
             return Ok(0);
         }
         // Meters first: a limit that is entered meanwhile is not in any image yet.
-        let meters = changed.into_iter().map(|home| self.meter_row(home, now)).collect();
+        // Meters that are shared are the store's to keep.
+        let meters = match self.shared {
+            None => changed.into_iter().map(|home| self.meter_row(home, now)).collect(),
+            Some(_) => Vec::new(),
+        };
         let limits = self.meters.book_images_from(saved.limits);
         let entered = u32::try_from(limits.len()).unwrap_or(u32::MAX);
         // The images may count records that came after the flush: a position that is remembered must be on disk.

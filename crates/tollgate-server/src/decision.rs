@@ -16,17 +16,16 @@ mod reply;
 mod routes;
 mod sessions;
 
-use std::convert::Infallible;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use http_body_util::Full;
+use hyper::body::Incoming;
 use tollgate_engine::Engine;
+
+use crate::listen::{Answers, Peer};
 
 /// An answer of the decision API.
 pub type Reply = Response<Full<Bytes>>;
@@ -43,47 +42,19 @@ impl DecisionService {
         Self { engine }
     }
 
-    /// Answers one request. The address of its peer is its extension [`crate::listen::Peer`].
-    pub async fn answer<B>(self, request: Request<B>) -> Reply
+    /// Answers one request, of this peer if it is known.
+    pub async fn respond<B>(&self, request: Request<B>, peer: Option<&Peer>) -> Reply
     where
         B: Body<Data = Bytes> + Unpin,
     {
-        routes::answer(&self.engine, request).await
+        routes::answer(&self.engine, request, peer).await
     }
 }
 
-/// The answer, under way.
-type Answering = Pin<Box<dyn Future<Output = Result<Reply, Infallible>> + Send>>;
+impl Answers for DecisionService {
+    type Body = Full<Bytes>;
 
-impl<B> hyper::service::Service<Request<B>> for DecisionService
-where
-    B: Body<Data = Bytes> + Unpin + Send + 'static,
-    B::Error: Send,
-{
-    type Response = Reply;
-    type Error = Infallible;
-    type Future = Answering;
-
-    fn call(&self, request: Request<B>) -> Answering {
-        let service = self.clone();
-        Box::pin(async move { Ok(service.answer(request).await) })
-    }
-}
-
-impl<B> tower_service::Service<Request<B>> for DecisionService
-where
-    B: Body<Data = Bytes> + Unpin + Send + 'static,
-    B::Error: Send,
-{
-    type Response = Reply;
-    type Error = Infallible;
-    type Future = Answering;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Answering {
-        hyper::service::Service::call(self, request)
+    async fn answer(self, request: Request<Incoming>, peer: Peer) -> Reply {
+        self.respond(request, Some(&peer)).await
     }
 }

@@ -3,6 +3,7 @@
 //! It knows nothing about what is answered.
 
 mod alarm;
+mod answers;
 mod bind;
 mod clock;
 mod connection;
@@ -14,6 +15,7 @@ mod tls;
 mod wire;
 
 pub(crate) use alarm::Alarm;
+pub use answers::Answers;
 pub use bind::{BindError, Listener};
 pub use peer::{Peer, Scheme};
 pub use serve::{ServeSettings, serve};

@@ -1,7 +1,7 @@
 //! The directory: accounts, their keys and tiers, and who changed what.
 //!
-//! One type for every store. Writes and the reads of people are awaited; the way of a request asks [`Directory::verify`]
-//! first, which never waits. What it cannot say it leaves to [`Directory::fetch`].
+//! One type for every store. Writes and the reads of people are awaited; the way of a request asks
+//! [`Directory::verify`] first, which never waits. What it cannot say it leaves to [`Directory::fetch`].
 
 pub(crate) mod account;
 pub(crate) mod audited;

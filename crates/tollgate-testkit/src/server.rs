@@ -27,9 +27,21 @@ pub struct Launch {
 impl Launch {
     /// `serve` of this program, on ports that the system chooses, with everything it leaves behind in this folder.
     pub fn new(program: &str, folder: &Path) -> Self {
+        Self::on(["127.0.0.1:0"; 3].map(str::to_owned), program, folder)
+    }
+
+    /// The same on addresses that no other process and no other listener has: whoever is still connected to a server
+    /// that was killed never reaches another in its place.
+    pub fn apart(program: &str, folder: &Path) -> Self {
+        let [.., third, second, first] = std::process::id().to_be_bytes();
+        let address = |listener: u8| format!("127.{}.{second}.{first}:0", 16 + 4 * (third % 32) + listener);
+        Self::on([address(1), address(2), address(3)], program, folder)
+    }
+
+    fn on(addresses: [String; 3], program: &str, folder: &Path) -> Self {
         let bare = Self::bare(program, folder).variable("TOLLGATE_ADMIN_TOKEN", ADMIN_TOKEN);
-        let ports = ["--gateway", "--decision", "--admin"];
-        let bare = ports.iter().fold(bare, |launch, port| launch.arg(port).arg("127.0.0.1:0"));
+        let ports = ["--gateway", "--decision", "--admin"].into_iter().zip(addresses);
+        let bare = ports.fold(bare, |launch, (port, address)| launch.arg(port).arg(address));
         bare.arg("--ready-file").arg(folder.join("ready.json")).arg("--data-dir").arg(folder.join("data"))
     }
 

@@ -13,7 +13,7 @@ pub fn denial<B>(decision: &Decision, denial: &Denial) -> Response<GuardedBody<B
     let status = StatusCode::from_u16(denial.status).unwrap_or(StatusCode::FORBIDDEN);
     let mut response = problem(status, document::of_denial(decision, denial));
     let headers = response.headers_mut();
-    headers.extend(decision.headers.to_http());
+    headers.extend(decision.headers().to_http());
     if denial.error == ErrorCode::MissingKey {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }

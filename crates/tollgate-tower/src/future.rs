@@ -16,8 +16,8 @@ use crate::body::GuardedBody;
 use crate::layer::{Carried, Passing, pass};
 use crate::merge::merge;
 
-/// A decision whose record is on its way to the disk.
-type Settling = Pin<Box<dyn Future<Output = Decision> + Send>>;
+/// A decision that is waited for: by a store far away, or until its record is on disk. The request waits with it.
+type Deciding<B> = Pin<Box<dyn Future<Output = (Decision, Request<B>)> + Send>>;
 
 /// An answer that is there already.
 type Ready<R> = Box<Response<GuardedBody<R>>>;
@@ -36,18 +36,15 @@ pin_project! {
 pin_project! {
     #[project = StageProjection]
     enum Stage<S, B, R, F> {
-        // The record is not on disk yet, and the policy wants it there before anything else happens.
-        Settling { settling: Settling, engine: Arc<Engine>, waiting: Option<(S, Request<B>)> },
+        Deciding { deciding: Deciding<B>, engine: Arc<Engine>, service: Option<S> },
         Calling { #[pin] call: F, carried: Option<Carried> },
         Ready { response: Option<Ready<R>> },
     }
 }
 
 impl<S: Service<Request<B>>, B, R> Answering<S, B, R> {
-    pub(crate) fn wait(engine: Arc<Engine>, decision: Decision, service: S, request: Request<B>) -> Self {
-        let asked = Arc::clone(&engine);
-        let settling = Box::pin(async move { asked.settled(decision).await });
-        Self { stage: Stage::Settling { settling, engine, waiting: Some((service, request)) } }
+    pub(crate) fn wait(engine: Arc<Engine>, deciding: Deciding<B>, service: S) -> Self {
+        Self { stage: Stage::Deciding { deciding, engine, service: Some(service) } }
     }
 
     pub(crate) fn call(call: S::Future, carried: Carried) -> Self {
@@ -70,10 +67,10 @@ where
         let mut stage = self.project().stage;
         loop {
             let next = match stage.as_mut().project() {
-                StageProjection::Settling { settling, engine, waiting } => {
-                    let decision = ready!(settling.as_mut().poll(context));
+                StageProjection::Deciding { deciding, engine, service } => {
+                    let (decision, request) = ready!(deciding.as_mut().poll(context));
                     // Taken once: the stage is left with the line that takes it.
-                    let Some((mut service, request)) = waiting.take() else { return Poll::Pending };
+                    let Some(mut service) = service.take() else { return Poll::Pending };
                     match pass(engine, decision, request) {
                         Passing::Through(request, carried) => {
                             Stage::Calling { call: service.call(request), carried: Some(carried) }

@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
 use tollgate_core::policy::HttpUrl;
-use tollgate_engine::{Answer, CallerRequest, Decision, Engine, Hold, Purpose, identify};
+use tollgate_engine::{
+    Answer, CallerRequest, Decision, Engine, Hold, PolicySnapshot, Purpose, Unsettled, identify,
+};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -62,6 +65,7 @@ pub struct Passed {
 impl<S, B, R> Service<Request<B>> for Tollgate<S>
 where
     S: Service<Request<B>, Response = Response<R>> + Clone,
+    B: Send + 'static,
     R: Body<Data = Bytes>,
 {
     type Response = Response<GuardedBody<R>>;
@@ -73,12 +77,24 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let decision = decide(&self.engine, &request);
+        if self.engine.is_shared() {
+            let engine = Arc::clone(&self.engine);
+            let deciding = async move {
+                // Apart, because a body need not be one that tasks can share.
+                let (parts, body) = request.into_parts();
+                let decision = decided(&engine, &parts).await;
+                (decision, Request::from_parts(parts, body))
+            };
+            return Answering::wait(Arc::clone(&self.engine), Box::pin(deciding), self.ready());
+        }
+        let (parts, body) = request.into_parts();
+        let policy = self.engine.policy();
+        let decision = self.engine.decide(&asked(&self.engine, &policy, &parts), self.engine.now());
+        let request = Request::from_parts(parts, body);
         if decision.pending.is_some() {
-            // A clone is not ready just because this one is: the ready one goes with the request.
-            let clone = self.inner.clone();
-            let ready = std::mem::replace(&mut self.inner, clone);
-            return Answering::wait(Arc::clone(&self.engine), decision, ready, request);
+            let unsettled = Unsettled::new(Arc::clone(&self.engine), decision);
+            let deciding = async move { (unsettled.settled().await, request) };
+            return Answering::wait(Arc::clone(&self.engine), Box::pin(deciding), self.ready());
         }
         match pass(&self.engine, decision, request) {
             Passing::Through(request, carried) => Answering::call(self.inner.call(request), carried),
@@ -87,22 +103,36 @@ where
     }
 }
 
-fn decide<B>(engine: &Engine, request: &Request<B>) -> Decision {
-    let (headers, now) = (request.headers(), engine.now());
+impl<S: Clone> Tollgate<S> {
+    /// The service that is ready, for a request that is passed to it later. A clone is not ready just because this one
+    /// is.
+    fn ready(&mut self) -> S {
+        let clone = self.inner.clone();
+        std::mem::replace(&mut self.inner, clone)
+    }
+}
+
+async fn decided(engine: &Engine, parts: &Parts) -> Decision {
     let policy = engine.policy();
-    let peer = request.extensions().get::<Peer>();
+    let request = asked(engine, &policy, parts);
+    engine.decided(&request, engine.now()).await
+}
+
+/// What the engine is asked about a request.
+fn asked<'r>(engine: &Engine, policy: &'r PolicySnapshot, parts: &'r Parts) -> CallerRequest<'r> {
+    let headers = &parts.headers;
+    let peer = parts.extensions.get::<Peer>();
     let address = peer.map(|peer| identify::address(peer.0.ip(), headers, engine.trusted_proxies()));
-    let asked = CallerRequest {
+    CallerRequest {
         credential: identify::credential(&policy.policy().identity, headers, address),
-        method: request.method().as_str(),
-        path: request.uri().path(),
+        method: parts.method.as_str(),
+        path: parts.uri.path(),
         cost: None,
         // Only who decides on behalf of others may say that a request is a repeat: a caller would say so of every one.
         idempotency_key: None,
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
-    };
-    engine.decide(&asked, now)
+    }
 }
 
 /// What goes from the decision to the answer of the service.
@@ -141,7 +171,7 @@ pub(crate) fn pass<B, R>(
     if let Some(upstream) = decision.upstream() {
         request.extensions_mut().insert(Passed { upstream: upstream.clone() });
     }
-    Passing::Through(request, Carried { headers: decision.headers, held })
+    Passing::Through(request, Carried { headers: decision.headers(), held })
 }
 
 /// Tells the service who is calling. What the caller itself says about that is not passed on.

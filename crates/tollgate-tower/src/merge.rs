@@ -5,7 +5,7 @@
 
 use http::HeaderMap;
 use tollgate_core::headers::Field;
-use tollgate_engine::HeaderLines;
+use tollgate_engine::{HeaderLines, name_of};
 
 /// The fields of one family, and the one that says how much is left.
 struct Family {
@@ -38,7 +38,7 @@ const FAMILIES: [Family; 4] = [
 /// Puts our lines into the headers of an answer.
 pub(crate) fn merge(headers: &mut HeaderMap, lines: &HeaderLines) {
     // Nearly no service speaks of limits, and then ours stand.
-    let speaks = FAMILIES.iter().any(|family| headers.contains_key(family.remaining.name()));
+    let speaks = FAMILIES.iter().any(|family| headers.contains_key(name_of(family.remaining)));
     if !speaks {
         headers.extend(lines.to_http());
         return;
@@ -53,7 +53,7 @@ pub(crate) fn merge(headers: &mut HeaderMap, lines: &HeaderLines) {
 
 /// Whether the service leaves less than we do. What cannot be read promises nothing, and is replaced.
 fn is_stricter(family: &Family, headers: &HeaderMap, lines: &HeaderLines) -> bool {
-    let theirs = headers.get_all(family.remaining.name()).iter().filter_map(|value| value.to_str().ok());
+    let theirs = headers.get_all(name_of(family.remaining)).iter().filter_map(|value| value.to_str().ok());
     let theirs = theirs.filter_map(least_left).min();
     let ours = lines.iter().find(|(field, _)| *field == family.remaining);
     match (theirs, ours.and_then(|(_, value)| least_left(value))) {

@@ -110,7 +110,7 @@ impl Place {
 
     async fn used(&self, limit: &str) -> u64 {
         let account = self.engine.directory().account("acme").await.unwrap().unwrap();
-        let limits = self.engine.limits_of(&account, &[], NOW);
+        let limits = self.engine.limits_of(&account, &[], NOW).await.unwrap();
         limits.iter().find(|found| found.now.name.as_str() == limit).unwrap().now.used
     }
 }

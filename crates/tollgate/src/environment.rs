@@ -9,6 +9,11 @@ pub(crate) const KEY: &str = "TOLLGATE_KEY";
 /// The service token that a check is asked with.
 pub(crate) const SERVICE_TOKEN: &str = "TOLLGATE_SERVICE_TOKEN";
 
+/// The user that the store is asked as.
+pub(crate) const REDIS_USERNAME: &str = "TOLLGATE_REDIS_USERNAME";
+/// The password of that user.
+pub(crate) const REDIS_PASSWORD: &str = "TOLLGATE_REDIS_PASSWORD";
+
 /// The value of a variable, if it is set and not empty.
 pub(crate) fn secret(name: &str) -> anyhow::Result<Option<String>> {
     #[expect(

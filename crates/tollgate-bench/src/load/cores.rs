@@ -31,7 +31,7 @@ impl Cores {
             (Some(first), Some(last)) if first.id != last.id => {
                 let (server, clients) = (first.id, last.id);
                 note(&format!(
-                    "the server under test has core {server} to itself, wrk and upstreams have core {clients}"
+                    "the server under test has core {server} to itself, clients and upstreams have core {clients}"
                 ));
                 Self::Apart { server, clients }
             }

@@ -91,20 +91,20 @@ fn object(suite: &str, wanted: &Comparison, ours: &Ran, peer: &Ran) -> serde_jso
     })
 }
 
-fn with_header<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
+pub(crate) fn with_header<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_header(header);
     table
 }
 
-fn right(table: &mut Table, columns: std::ops::Range<usize>) {
+pub(crate) fn right(table: &mut Table, columns: std::ops::Range<usize>) {
     for column in table.column_iter_mut().skip(columns.start).take(columns.len()) {
         column.set_cell_alignment(CellAlignment::Right);
     }
 }
 
 /// `47,382`.
-fn thousands(value: f64) -> String {
+pub(crate) fn thousands(value: f64) -> String {
     let digits = format!("{value:.0}");
     let first = digits.len() % 3;
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

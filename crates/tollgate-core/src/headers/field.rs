@@ -32,11 +32,13 @@ pub enum Field {
     XQuotaOverage,
     /// `Retry-After`.
     RetryAfter,
+    /// `X-Tollgate-Mode`.
+    Mode,
 }
 
 impl Field {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::RateLimitPolicy,
         Self::RateLimit,
         Self::RateLimitLimit,
@@ -51,6 +53,7 @@ impl Field {
         Self::XQuotaReset,
         Self::XQuotaOverage,
         Self::RetryAfter,
+        Self::Mode,
     ];
 
     /// The name as people write it.
@@ -70,6 +73,7 @@ impl Field {
             Self::XQuotaReset => "X-Quota-Reset",
             Self::XQuotaOverage => "X-Quota-Overage",
             Self::RetryAfter => "Retry-After",
+            Self::Mode => "X-Tollgate-Mode",
         }
     }
 }

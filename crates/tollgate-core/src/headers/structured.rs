@@ -1,76 +1,62 @@
 //! `RateLimit-Policy` and `RateLimit`: structured fields (RFC 9651), one item for each limit.
 
-use std::fmt::Write as _;
-
-use super::{Field, Shown, Value};
-use crate::calendar::Period;
-use crate::limit::Limit;
-use crate::rule::Rule;
-use crate::settle::Reading;
-use crate::time::Timestamp;
+use super::{Field, Shown, Sink, push_number};
+use crate::limit_now::LimitNow;
 
 /// The largest integer that a structured field can hold.
 const INTEGER_MAX: u64 = 999_999_999_999_999;
 
-pub(super) fn write(shown: &Shown<'_>, sink: &mut impl FnMut(Field, &str)) {
-    let mut policy = Value::new();
-    let mut state = Value::new();
-    for ((limit, reading), charge) in shown.readings().zip(shown.plan.charges()) {
-        let period = charge.period.as_ref();
-        let fits = item(&mut policy, limit)
-            .and_then(|()| policy_parameters(&mut policy, limit, period, shown.now()))
-            .and_then(|()| item(&mut state, limit))
-            .and_then(|()| state_parameters(&mut state, limit, reading));
-        if fits.is_err() {
-            return;
+pub(super) fn write<S: Sink>(shown: &Shown<'_>, sink: &mut S) {
+    if shown.limits.is_empty() {
+        return;
+    }
+    sink.line(Field::RateLimitPolicy, |text| {
+        for (index, limit) in shown.limits.iter().enumerate() {
+            item::<S>(text, index, limit);
+            policy_parameters::<S>(text, limit);
         }
-    }
-    if !policy.is_empty() {
-        sink(Field::RateLimitPolicy, &policy);
-        sink(Field::RateLimit, &state);
-    }
+    });
+    sink.line(Field::RateLimit, |text| {
+        for (index, limit) in shown.limits.iter().enumerate() {
+            item::<S>(text, index, limit);
+            state_parameters(text, limit);
+        }
+    });
 }
 
 /// A limit's name needs no escaping: its alphabet has neither quotes nor backslashes.
-fn item(list: &mut Value, limit: &Limit) -> std::fmt::Result {
-    let separator = if list.is_empty() { "" } else { ", " };
-    write!(list, "{separator}\"{}\"", limit.name)
-}
-
-fn policy_parameters(
-    out: &mut Value,
-    limit: &Limit,
-    period: Option<&Period>,
-    now: Timestamp,
-) -> std::fmt::Result {
-    write!(out, ";q={}", limit.rule.capacity().min(INTEGER_MAX))?;
-    match window_s(&limit.rule, period, now) {
-        Some(seconds) => write!(out, ";w={seconds}"),
-        None => write!(out, ";qu=\"concurrent-requests\""),
+fn item<S: Sink>(text: &mut String, index: usize, limit: &LimitNow) {
+    if index > 0 {
+        text.push_str(", ");
     }
+    text.push_str(S::QUOTE);
+    text.push_str(limit.name.as_str());
+    text.push_str(S::QUOTE);
 }
 
-fn state_parameters(out: &mut Value, limit: &Limit, reading: &Reading) -> std::fmt::Result {
-    write!(out, ";r={}", reading.remaining.min(INTEGER_MAX))?;
-    match limit.rule {
-        // When a slot is released is up to others.
-        Rule::Concurrency { .. } => Ok(()),
-        _ => write!(out, ";t={}", reading.next.as_secs_ceil()),
-    }
-}
-
-/// The window over which the capacity is allotted: for a bucket, the time in which it fills.
-fn window_s(rule: &Rule, period: Option<&Period>, now: Timestamp) -> Option<u64> {
-    match rule {
-        Rule::TokenBucket(bucket) => Some(bucket.fill_time().as_secs_ceil()),
-        Rule::FixedWindow(rule)
-        | Rule::SlidingWindow(rule)
-        | Rule::SlidingBuckets(rule)
-        | Rule::SlidingLog(rule) => Some(u64::from(rule.window.as_secs())),
-        Rule::Calendar { calendar, .. } => {
-            let period = period.copied().unwrap_or_else(|| calendar.period_at(now));
-            Some(period.length().as_secs_ceil())
+fn policy_parameters<S: Sink>(text: &mut String, limit: &LimitNow) {
+    text.push_str(";q=");
+    push_number(text, limit.capacity.min(INTEGER_MAX));
+    match limit.window_s {
+        Some(seconds) => {
+            text.push_str(";w=");
+            push_number(text, seconds);
         }
-        Rule::Concurrency { .. } => None,
+        None => {
+            text.push_str(";qu=");
+            text.push_str(S::QUOTE);
+            text.push_str("concurrent-requests");
+            text.push_str(S::QUOTE);
+        }
+    }
+}
+
+fn state_parameters(text: &mut String, limit: &LimitNow) {
+    text.push_str(";r=");
+    push_number(text, limit.remaining.min(INTEGER_MAX));
+    // When a slot is released is up to others.
+    if limit.window_s.is_some() {
+        text.push_str(";t=");
+        push_number(text, limit.next.as_secs_ceil());
     }
 }

@@ -4,6 +4,7 @@
 //! quantity is a whole number, so 3 per second is exactly 3 per second however long it runs.
 
 use super::{Answer, Ask, Verdict};
+use crate::policy::Percent;
 use crate::time::{Nanos, Timestamp, Window};
 
 /// `amount` units per `window`, `burst` of them at once.
@@ -80,6 +81,17 @@ impl TokenBucket {
         let most = 2 * (burst as u128 + 1) * unit as u128 + 2 * STEP_BACK_MIN as u128 * parts as u128;
         let width = if most < u64::MAX as u128 { Width::Narrow } else { Width::Wide };
         Ok(Self { amount, window, burst, unit, parts, width })
+    }
+
+    /// A bucket that fills at a share of the rate, to a share of the burst, but to one unit at least.
+    pub fn scaled(&self, share: Percent) -> Self {
+        let divisor = greatest_common_divisor(share.get().into(), 100);
+        let (part, whole) = (u64::from(share.get()) / divisor, 100 / divisor);
+        let burst = share.of(self.burst);
+        // A longer window keeps the rate exact. Where there is none so long, the amount is rounded down.
+        let exact = Window::from_secs(u64::from(self.window.as_secs()) * whole)
+            .and_then(|window| Self::new(self.amount * part, window, burst).ok());
+        exact.or_else(|| Self::new(share.of(self.amount), self.window, burst).ok()).unwrap_or(*self)
     }
 
     /// Units per window.

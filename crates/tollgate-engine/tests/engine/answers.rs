@@ -118,7 +118,7 @@ fn callers_are_known_by_their_keys_and_every_wrong_key_gets_the_same_answer() {
     for key in ["", "junk", &String::from_utf8(wrong).unwrap()] {
         let refused = place.ask(&request(key), NOW);
         assert_eq!(answer(&refused), "403 invalid_key");
-        assert!(refused.limits.is_empty() && refused.headers.iter().next().is_none());
+        assert!(refused.limits.is_empty() && refused.headers().iter().next().is_none());
     }
     wait(place.engine.directory().revoke_key(caller.id, &writer())).unwrap();
     assert_eq!(answer(&place.get(&caller, "/", NOW)), "403 invalid_key");
@@ -228,7 +228,7 @@ fn sub_keys_have_meters_of_their_own_where_the_pool_is_the_key() {
     let directory = place.engine.directory();
     let account = wait(directory.account("acct-vendor")).unwrap().unwrap();
     let numbers = [first.id, second.id].map(|id| wait(directory.key(id, NOW)).unwrap().unwrap().number);
-    let limits = place.engine.limits_of(&account, &numbers, NOW);
+    let limits = wait(place.engine.limits_of(&account, &numbers, NOW)).unwrap();
     let quotas: Vec<_> = limits.iter().filter(|limit| limit.now.name.as_str() == "quota").collect();
     assert_eq!(quotas.len(), 2);
     assert!(quotas.iter().all(|quota| quota.now.used == 2 && quota.key.is_some()));

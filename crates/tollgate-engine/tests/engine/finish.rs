@@ -1,6 +1,6 @@
 //! The end of a request: true costs, refunds, permits that were kept.
 
-use tollgate_engine::{CallerRequest, Decision, FinishError, Finished, Hold};
+use tollgate_engine::{CallerRequest, Decision, FinishError, Finished, Hold, Unsettled};
 
 use crate::place::{Caller, NOW, Place, answer, at, costing, header, policy, request};
 
@@ -93,4 +93,20 @@ fn a_permit_is_finished_once_and_ends_by_itself() {
     let id = keep(held(&place, &caller, 2));
     assert_eq!(place.engine.finish_kept(id, Some(200), Some(0), at(61)), Err(FinishError::Unknown));
     assert_eq!(place.ledger_total(), 3);
+}
+
+#[test]
+fn who_goes_away_before_the_record_is_on_disk_has_used_nothing_and_holds_no_place() {
+    let place = Place::new(
+        "{tiers: {free: {rate: 100, burst: 100, quota: 10, concurrency: 1}}, ledger: {durability: strict}}",
+    );
+    let caller = place.caller("free");
+    let decision = place.engine.decide(&request(&caller.key), at(1));
+    assert!(decision.is_admitted() && decision.pending.is_some());
+    drop(Unsettled::new(&*place.engine, decision));
+    assert_eq!(used(&place, &caller), "0");
+    let decision = place.engine.decide(&request(&caller.key), at(1));
+    let waited = crate::place::wait(Unsettled::new(&*place.engine, decision).settled());
+    assert_eq!(answer(&waited), "200");
+    assert_eq!((used(&place, &caller).as_str(), place.ledger_total()), ("1", 1));
 }

@@ -160,7 +160,7 @@ pub(crate) fn answer(decision: &Decision) -> String {
 }
 
 pub(crate) fn header(decision: &Decision, name: &str) -> Option<String> {
-    decision.headers.iter().find(|(field, _)| field.name() == name).map(|(_, value)| value.to_owned())
+    decision.headers().iter().find(|(field, _)| field.name() == name).map(|(_, value)| value.to_owned())
 }
 
 fn open(dir: &Path, text: &str) -> (Engine, Recovered) {

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
+use tollgate_engine::StoreMode;
 use tollgate_ledger::Health;
 use utoipa::ToSchema;
 
@@ -23,6 +24,26 @@ pub(crate) struct HealthBody {
     uptime_s: u64,
     policy: PolicyHealth,
     ledger: LedgerHealth,
+    store: StoreHealth,
+}
+
+/// Where the meters are.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct StoreHealth {
+    kind: StoreKind,
+    /// `degraded`: the store is away, and this node decides by what the policy says for that.
+    #[schema(example = "normal")]
+    mode: &'static str,
+}
+
+/// Which store.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum StoreKind {
+    /// In this process.
+    Embedded,
+    /// In a Redis or Valkey that several nodes share.
+    Redis,
 }
 
 /// Whether somebody should look.
@@ -91,9 +112,11 @@ pub(crate) enum LedgerState {
 pub(crate) async fn health(State(admin): State<Shared>, call: Call) -> Json<HealthBody> {
     let ledger = LedgerHealth::from(admin.engine.spool().health());
     let rejected = admin.reload.last().rejected;
+    let mode = admin.engine.store_mode();
+    let kind = if admin.engine.is_shared() { StoreKind::Redis } else { StoreKind::Embedded };
     Json(HealthBody {
-        status: match (&ledger.state, &rejected) {
-            (LedgerState::Good, None) => Status::Ok,
+        status: match (&ledger.state, &rejected, mode) {
+            (LedgerState::Good, None, StoreMode::Normal) => Status::Ok,
             _ => Status::Degraded,
         },
         version: env!("CARGO_PKG_VERSION"),
@@ -104,6 +127,7 @@ pub(crate) async fn health(State(admin): State<Shared>, call: Call) -> Json<Heal
                 .map(|rejected| RejectedHealth { at: instant::text(rejected.at), problems: rejected.count }),
         },
         ledger,
+        store: StoreHealth { kind, mode: mode.as_str() },
     })
 }
 

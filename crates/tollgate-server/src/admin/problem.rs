@@ -9,6 +9,7 @@ use tollgate_core::file;
 use tollgate_core::time::Nanos;
 use tollgate_engine::problem;
 use tollgate_store::directory::{FieldError, ReadError, RedisError, StoreError, What, WriteError};
+use tollgate_store::redis::Away;
 use utoipa::ToSchema;
 
 /// What can go wrong.
@@ -181,6 +182,13 @@ pub(crate) fn sentence(field: &str, problem: &str) -> String {
 impl From<FieldError> for Problem {
     fn from(error: FieldError) -> Self {
         Self::new(Error::InvalidField, sentence(error.field, &error.problem)).field(error.field)
+    }
+}
+
+impl From<Away> for Problem {
+    fn from(away: Away) -> Self {
+        Self::new(Error::Unavailable, format!("The meters cannot be asked now: {away}."))
+            .retry_after(Nanos::from_secs(1))
     }
 }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body::Body;
 use serde::de::MapAccess;
-use tollgate_engine::{Decision, Engine, Hold};
+use tollgate_engine::{Engine, Hold, Unsettled};
 
 use super::check::{self, Check, answer};
 use super::json::{Object, Seen, Value};
@@ -26,16 +26,16 @@ where
     let body = body::read(&mut request, BODY_BYTES_MAX).await?;
     let now = engine.now();
     // All are decided before any is waited for: those that wait for the disk wait for the same flush.
-    let decided: Vec<(Decision, Hold)> = {
-        // All are read before any is decided: a batch that is half wrong charges nothing.
-        let batch: Batch<'_> = json::read(&body)?;
-        let checks = batch.checks.unwrap_or_default();
-        checks.iter().map(|check| (engine.decide(&check.request(), now), check.hold())).collect()
-    };
+    let mut decided: Vec<(Unsettled<&Engine>, Hold)> = Vec::new();
+    // All are read before any is decided: a batch that is half wrong charges nothing.
+    let batch: Batch<'_> = json::read(&body)?;
+    for check in batch.checks.iter().flatten() {
+        decided.push((engine.unsettled(&check.request(), now).await, check.hold()));
+    }
     let mut document = String::with_capacity(decided.len() * answer::CAPACITY);
     document.push_str("{\"results\":[");
-    for (index, (decision, hold)) in decided.into_iter().enumerate() {
-        let mut decision = engine.settled(decision).await;
+    for (index, (unsettled, hold)) in decided.into_iter().enumerate() {
+        let mut decision = unsettled.settled().await;
         let permit = check::keep(engine, &mut decision, hold, now);
         if index > 0 {
             document.push(',');

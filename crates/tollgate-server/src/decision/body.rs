@@ -1,13 +1,15 @@
 //! The body of a request: read whole, never more of it than it may have.
 
-use std::future::poll_fn;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Request};
 use http_body::Body;
+use tokio::time::timeout;
 
 use super::refusal::Refusal;
 
@@ -47,8 +49,13 @@ where
     B: Body<Data = Bytes> + Unpin,
 {
     loop {
-        let frame = poll_fn(|context| Pin::new(&mut *body).poll_frame(context));
-        match tokio::time::timeout(PIECE_WAIT_MAX, frame).await.map_err(|_| Refusal::BrokenOff)? {
+        let mut frame = pin!(poll_fn(|context| Pin::new(&mut *body).poll_frame(context)));
+        // What has come already needs nobody to look at a clock.
+        let frame = match poll_fn(|context| Poll::Ready(frame.as_mut().poll(context))).await {
+            Poll::Ready(frame) => frame,
+            Poll::Pending => timeout(PIECE_WAIT_MAX, frame).await.map_err(|_| Refusal::BrokenOff)?,
+        };
+        match frame {
             None => return Ok(None),
             Some(Ok(frame)) => match frame.into_data() {
                 Ok(data) => return Ok(Some(data)),

@@ -26,17 +26,12 @@ where
     let body = body::read(&mut request, BODY_BYTES_MAX).await?;
     // Not before the body has come: a caller that sends it slowly is not charged in the past.
     let now = engine.now();
-    let (decision, hold) = decide(engine, &body, now)?;
-    let mut decision = engine.settled(decision).await;
-    let permit = keep(engine, &mut decision, hold, now);
+    let check: Check<'_> = json::read(&body)?;
+    let mut decision = engine.decided(&check.request(), now).await;
+    let permit = keep(engine, &mut decision, check.hold(), now);
     let mut document = String::with_capacity(answer::CAPACITY);
     answer::write(&mut document, &decision, permit);
     Ok(reply::json(document))
-}
-
-fn decide(engine: &Engine, body: &[u8], now: Timestamp) -> Result<(Decision, Hold), Refusal> {
-    let check: Check<'_> = json::read(body)?;
-    Ok((engine.decide(&check.request(), now), check.hold()))
 }
 
 /// Keeps the permit of a decision, if somebody will finish it.

@@ -34,17 +34,17 @@ enum Dialect {
     Nginx,
 }
 
-pub(super) async fn any<B>(engine: &Engine, request: Request<B>) -> Reply {
-    let dialect = match dialect(request.uri().query()) {
+pub(super) async fn any<B>(engine: &Engine, request: Request<B>, peer: Option<&Peer>) -> Reply {
+    // The body is nobody's business, and need not be one that tasks can share.
+    let (request, _) = request.into_parts();
+    let dialect = match dialect(request.uri.query()) {
         Ok(dialect) => dialect,
         Err(refusal) => return refusal.reply(),
     };
     let now = engine.now();
-    let peer = request.extensions().get::<Peer>();
-    let (error, reply) = match decide(engine, request.headers(), peer, now) {
+    let (error, reply) = match decide(engine, &request.headers, peer, now).await {
         Err(refusal) => (refusal.error(), refusal.reply()),
-        Ok(decision) => {
-            let mut decision = engine.settled(decision).await;
+        Ok(mut decision) => {
             if let Some(permit) = decision.permit.take() {
                 // Nothing is settled with it but its place, so that there is nothing to be recorded that could fail.
                 let _ = engine.finish(&permit, None, None, now);
@@ -77,7 +77,7 @@ fn dialect(query: Option<&str>) -> Result<Dialect, Refusal> {
     Ok(dialect)
 }
 
-fn decide(
+async fn decide(
     engine: &Engine,
     headers: &HeaderMap,
     peer: Option<&Peer>,
@@ -97,7 +97,7 @@ fn decide(
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
     };
-    Ok(engine.decide(&request, now))
+    Ok(engine.decided(&request, now).await)
 }
 
 /// The text of a header, if it passes the check.
@@ -116,7 +116,7 @@ fn checked<'h>(
 fn admitted(decision: &Decision) -> Reply {
     let mut reply = reply::bare(StatusCode::OK);
     let headers = reply.headers_mut();
-    decision.headers.to_http().for_each(|(name, value)| drop(headers.insert(name, value)));
+    decision.headers().to_http().for_each(|(name, value)| drop(headers.insert(name, value)));
     name_caller(headers, decision);
     reply
 }
@@ -125,7 +125,7 @@ fn denied(decision: &Decision) -> Reply {
     let Answer::Denied(denial) = &decision.answer else { return admitted(decision) };
     let mut reply = reply::problem(denial.status, problem::of_denial(decision, denial));
     let headers = reply.headers_mut();
-    decision.headers.to_http().for_each(|(name, value)| drop(headers.insert(name, value)));
+    decision.headers().to_http().for_each(|(name, value)| drop(headers.insert(name, value)));
     if denial.error == ErrorCode::MissingKey {
         headers.insert(http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }

@@ -7,9 +7,10 @@ use tollgate_engine::Engine;
 
 use super::refusal::Refusal;
 use super::{Reply, batch, check, finish, forward_auth, health, sessions};
+use crate::listen::Peer;
 
 /// Answers one request.
-pub(super) async fn answer<B>(engine: &Engine, request: Request<B>) -> Reply
+pub(super) async fn answer<B>(engine: &Engine, request: Request<B>, peer: Option<&Peer>) -> Reply
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -17,7 +18,7 @@ where
         ("/v1/check", &Method::POST) => check::post(engine, request).await,
         ("/v1/check/batch", &Method::POST) => batch::post(engine, request).await,
         ("/v1/finish", &Method::POST) => finish::post(engine, request).await,
-        ("/v1/forward-auth", _) => Ok(forward_auth::any(engine, request).await),
+        ("/v1/forward-auth", _) => Ok(forward_auth::any(engine, request, peer).await),
         ("/v1/sessions", &Method::POST) => sessions::post(engine),
         ("/health", &Method::GET | &Method::HEAD) => Ok(health::get(engine)),
         (path, _) => Err(elsewhere(path)),

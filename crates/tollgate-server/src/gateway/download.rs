@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
-use super::link::Link;
+use super::link::{Link, nobody};
 use super::pool::Pool;
 use crate::listen::Alarm;
 
@@ -82,18 +82,9 @@ impl ProxyBody {
     }
 
     /// What comes over this connection, which goes back to the pool after it.
-    pub(super) async fn linked(
-        incoming: Incoming,
-        mut link: Box<Link>,
-        pool: &Arc<Pool>,
-        idle: Duration,
-    ) -> Self {
+    pub(super) fn linked(incoming: Incoming, mut link: Box<Link>, pool: &Arc<Pool>, idle: Duration) -> Self {
         if incoming.is_end_stream() {
-            poll_fn(|cx| {
-                link.drive(cx);
-                Poll::Ready(())
-            })
-            .await;
+            link.drive(&mut nobody());
             give_back(link, pool, idle);
             return Self::whole(Bytes::new());
         }
@@ -144,10 +135,10 @@ impl Linked {
             return Poll::Ready(None);
         };
         // Asking for a part first lets the connection hand it over in the same turn.
-        let mut polled = Pin::new(&mut self.incoming).poll_frame(cx);
+        let mut polled = Pin::new(&mut self.incoming).poll_frame(&mut nobody());
         if polled.is_pending() {
             link.drive(cx);
-            polled = Pin::new(&mut self.incoming).poll_frame(cx);
+            polled = Pin::new(&mut self.incoming).poll_frame(&mut nobody());
         }
         match polled {
             Poll::Pending => {
@@ -164,7 +155,7 @@ impl Linked {
             Poll::Ready(Some(Ok(frame))) => {
                 self.asked = Asked::NotYet;
                 if self.incoming.is_end_stream() {
-                    self.end(cx);
+                    self.end();
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
@@ -173,15 +164,15 @@ impl Linked {
                 Poll::Ready(Some(Err(BodyError::Upstream(error))))
             }
             Poll::Ready(None) => {
-                self.end(cx);
+                self.end();
                 Poll::Ready(None)
             }
         }
     }
 
-    fn end(&mut self, cx: &mut Context<'_>) {
+    fn end(&mut self) {
         if let Some(mut link) = self.link.take() {
-            link.drive(cx);
+            link.drive(&mut nobody());
             give_back(link, &self.pool, self.idle);
         }
     }

@@ -170,7 +170,7 @@ pub(super) struct Exchange<'e> {
 impl Exchange<'_> {
     /// Over an idle connection or a new one. Once more over a new one if nothing was sent, and never otherwise.
     async fn over_links(&self, mut request: Request<RequestBody>) -> Result<Response<ProxyBody>, Refusal> {
-        if let Some(link) = self.target.pool.take().await {
+        if let Some(link) = self.target.pool.take() {
             match self.over(link, request).await {
                 Err(Failed::Unsent(unsent)) => request = *unsent,
                 other => return other.map_err(|failed| self.refusal(&failed)),
@@ -189,7 +189,7 @@ impl Exchange<'_> {
         let answer = link.exchange(request, self.progress, self.settings.read).await?;
         let (mut parts, incoming) = answer.into_parts();
         headers::toward_caller(&mut parts.headers);
-        let body = ProxyBody::linked(incoming, link, &self.target.pool, self.settings.idle).await;
+        let body = ProxyBody::linked(incoming, link, &self.target.pool, self.settings.idle);
         Ok(Response::from_parts(parts, body))
     }
 

@@ -5,7 +5,7 @@
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use http::{Request, Response};
@@ -38,6 +38,12 @@ pub(super) struct Link {
     alarm: Alarm,
     /// When it was last given back.
     pub(super) idle_since: Instant,
+}
+
+/// What comes over a connection comes while it is driven, and is asked for right after: to be woken for it as well
+/// would be to be woken by oneself, and cost another turn of the whole task.
+pub(super) fn nobody() -> Context<'static> {
+    Context::from_waker(Waker::noop())
 }
 
 /// Whether the connection may be polled again.
@@ -80,12 +86,10 @@ impl Link {
     }
 
     /// Whether the idle connection is still open, as far as this end knows.
-    pub(super) async fn still_open(&mut self) -> bool {
-        poll_fn(|cx| {
-            self.drive(cx);
-            Poll::Ready(self.is_ready())
-        })
-        .await
+    pub(super) fn still_open(&mut self) -> bool {
+        // Nobody waits for it yet: the request that is sent next drives it at once.
+        self.drive(&mut nobody());
+        self.is_ready()
     }
 
     /// Sends the request and waits for the head of the answer.
@@ -99,7 +103,7 @@ impl Link {
         self.alarm.set(wait);
         poll_fn(|cx| {
             self.drive(cx);
-            if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
+            if let Poll::Ready(answer) = answer.as_mut().poll(&mut nobody()) {
                 return Poll::Ready(answer.map_err(|mut error| match error.take_message() {
                     Some(request) => Failed::Unsent(Box::new(request)),
                     None => Failed::Broken(error.into_error()),

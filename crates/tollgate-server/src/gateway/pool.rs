@@ -40,10 +40,10 @@ enum Sweeper {
 
 impl Pool {
     /// A connection that is open as far as this end knows, if there is one.
-    pub(super) async fn take(&self) -> Option<Box<Link>> {
+    pub(super) fn take(&self) -> Option<Box<Link>> {
         loop {
             let mut link = self.lock().links.pop_back()?;
-            if link.still_open().await {
+            if link.still_open() {
                 return Some(link);
             }
         }

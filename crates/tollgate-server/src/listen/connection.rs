@@ -14,9 +14,9 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tower_service::Service;
 
 use super::alarm::Alarm;
+use super::answers::Answers;
 use super::clock::{Clock, Overdue, Protocol, Waits};
 use super::peer::Peer;
 use super::shutdown::{Phase, Shutdown};
@@ -125,20 +125,15 @@ pub(super) async fn drive<C: Served>(connection: C, limits: Limits) {
     .await;
 }
 
-/// Answers a request of this connection with a service of ours.
-pub(super) async fn answer<S, B>(
-    mut service: S,
-    mut request: Request<Incoming>,
+/// Answers a request of this connection.
+pub(super) async fn answer<S: Answers>(
+    service: S,
+    request: Request<Incoming>,
     peer: Peer,
     clock: Arc<Clock>,
-) -> Result<Response<Timed<B>>, Infallible>
-where
-    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
-{
+) -> Result<Response<Timed<S::Body>>, Infallible> {
     let turn = Turn::begin(clock);
-    request.extensions_mut().insert(peer);
-    poll_fn(|cx| service.poll_ready(cx)).await?;
-    let answer = service.call(request).await?;
+    let answer = service.answer(request, peer).await;
     Ok(answer.map(|body| Timed { body, turn }))
 }
 

@@ -1,15 +1,10 @@
 //! Accepting connections and serving each of them with a clone of one service.
 
-use std::convert::Infallible;
-use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
-use http_body::Body;
-use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -18,8 +13,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsStream};
 use tollgate_core::policy::ServerSettings;
-use tower_service::Service;
 
+use super::answers::Answers;
 use super::bind::Listener;
 use super::clock::{Clock, Protocol, Waits};
 use super::connection::{Limits, answer, drive};
@@ -86,13 +81,7 @@ impl ServeSettings {
 }
 
 /// Serves until the end begins, then until the last request is answered or the time for that is over.
-pub async fn serve<S, B>(listener: Listener, settings: ServeSettings, service: S, shutdown: Shutdown)
-where
-    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + Sync + 'static,
-    S::Future: Send,
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn Error + Send + Sync>>,
-{
+pub async fn serve<S: Answers>(listener: Listener, settings: ServeSettings, service: S, shutdown: Shutdown) {
     let places = Arc::new(Semaphore::new(usize::try_from(settings.connections_max).unwrap_or(usize::MAX)));
     let (drain, all) = (settings.drain, settings.connections_max);
     let host = Arc::new(Host { h1: h1(&settings), h2: h2(&settings), settings, service, shutdown });
@@ -144,13 +133,7 @@ fn h2(settings: &ServeSettings) -> http2::Builder<TokioExecutor> {
     builder
 }
 
-async fn accept<S, B>(listener: &Listener, places: &Arc<Semaphore>, host: &Arc<Host<S>>)
-where
-    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + Sync + 'static,
-    S::Future: Send,
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn Error + Send + Sync>>,
-{
+async fn accept<S: Answers>(listener: &Listener, places: &Arc<Semaphore>, host: &Arc<Host<S>>) {
     // The semaphore is never closed.
     while let Ok(place) = Arc::clone(places).acquire_owned().await {
         match listener.socket.accept().await {
@@ -165,17 +148,12 @@ where
     }
 }
 
-async fn serve_connection<S, B>(
+async fn serve_connection<S: Answers>(
     host: Arc<Host<S>>,
     stream: TcpStream,
     address: SocketAddr,
     place: OwnedSemaphorePermit,
-) where
-    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + Sync + 'static,
-    S::Future: Send,
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn Error + Send + Sync>>,
-{
+) {
     let settings = &host.settings;
     let clock = Arc::new(Clock::new());
     let opened = tokio::select! {

@@ -70,6 +70,7 @@ impl Place {
             trusted_proxies: Vec::new(),
             clock: |latest| Clock::fixed(latest.max(NOW)),
             random: 7,
+            shared: None,
         };
         let engine = Arc::new(Engine::open(parts, |_| ()).unwrap().0);
         let reload = Arc::new(ReloadState::new(LoadedPolicy {

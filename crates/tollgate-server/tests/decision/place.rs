@@ -65,6 +65,7 @@ impl Place {
             trusted_proxies: vec![Network::parse("127.0.0.0/8").unwrap()],
             clock: |_| Clock::fixed(NOW),
             random: 7,
+            shared: None,
         };
         let engine = Arc::new(Engine::open(parts, |_| ()).unwrap().0);
         let service = DecisionService::new(Arc::clone(&engine));
@@ -165,7 +166,7 @@ pub(crate) async fn answered<B>(service: &DecisionService, request: Request<B>) 
 where
     B: http_body::Body<Data = Bytes> + Unpin,
 {
-    let (parts, body) = service.clone().answer(request).await.into_parts();
+    let (parts, body) = service.respond(request, None).await.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     let body = String::from_utf8(body.to_vec()).unwrap();
     Answered { status: parts.status.as_u16(), headers: parts.headers, body }

@@ -10,9 +10,9 @@ use super::key::{Key, Looked, Verified};
 use super::{Directory, Kind};
 use crate::key_text::{KeyId, PresentedKey};
 
-/// The way of a request: first [`Directory::verify`]; if that says [`Looked::Ask`], [`Directory::fetch`]; if that fails,
-/// or the store is known to be away, [`Directory::known_while_away`]. Who is not known then either cannot be told from a
-/// stranger: the request is refused as unavailable, and not as invalid.
+/// The way of a request: first [`Directory::verify`]; if that says [`Looked::Ask`], [`Directory::fetch`]; if that
+/// fails, or the store is known to be away, [`Directory::known_while_away`]. Who is not known then either cannot be
+/// told from a stranger: the request is refused as unavailable, and not as invalid.
 impl Directory {
     /// Whether what was presented is a key that may be used now, as far as this process knows. Never waits. Whatever
     /// the answer, it takes the same work.

@@ -1,7 +1,8 @@
 //! The connection: one for all callers, kept up in the background, with a deadline for every query.
 //!
 //! A caller never waits longer than the deadline, whatever the server or the network does. While there is no
-//! connection a query fails at once, except right after one was lost: then it waits for the first attempt to replace it.
+//! connection a query fails at once, except right after one was lost: then it waits for the first attempt to replace
+//! it.
 
 use std::fmt;
 use std::sync::Arc;

@@ -2,12 +2,15 @@
 //!
 //! Numbers are doubles that hold whole numbers below 2^53, the lowest byte first; time is in microseconds.
 //!
-//! A home: version (1 byte), length of the shape, count of numbers (2 bytes each), shape, numbers, nodes. The shape has for
-//! each meter its id (8 bytes) and the image of its limit behind its length (1 byte). A node: its id (8 bytes), the number
-//! and the time of its last call, and what came of that call behind its length (2 bytes).
+//! A home: version (1 byte), length of the shape, count of numbers (2 bytes each), shape, until when the home lives,
+//! numbers, nodes. The shape has for each meter its id (8 bytes), the place of its numbers (2 bytes), and the image
+//! of its limit behind its length (1 byte). A node: its id (8 bytes), the number and the time of its last call, and
+//! what came of that call behind its length (2 bytes): a byte for each plan, 0 admitted, 2 to 17 refused by that
+//! charge, 18 to 33 never fits that charge; 1 admitted with so much overage; 254 this was a fence.
 //!
-//! A call: first the home as it would be if it had these limits and nothing else, up to its numbers; then the operation
-//! (1 byte), the node, the number of the call, the time (below zero: the server's) and, by operation, what [`call`] writes.
+//! A call: first the home as it would be if it had these limits and nothing else, up to its numbers; then the
+//! operation (1 byte), the node, the number of the call, the time (below zero: the server's) and, by operation, what
+//! [`call`] writes.
 
 pub(super) mod blob;
 pub(super) mod bucket;
@@ -27,9 +30,9 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("script/common_call.lua"),
     include_str!("script/limits.lua"),
     include_str!("script/home.lua"),
+    include_str!("script/wide.lua"),
     include_str!("script/entries.lua"),
     include_str!("script/slots.lua"),
-    include_str!("script/buckets.lua"),
-    include_str!("script/windows.lua"),
+    include_str!("script/ask.lua"),
     include_str!("script/settle.lua"),
 );

@@ -1,9 +1,14 @@
 //! The Redis store against real servers: Redis and Valkey, each started by the test that needs it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+#![expect(clippy::panic, reason = "what random plans find is told before it fails")]
 
 mod bed;
+mod calls;
 mod differential;
+mod homes;
+mod homes_away;
+mod homes_bed;
 #[path = "../properties/strategies.rs"]
 mod strategies;
 mod trio;

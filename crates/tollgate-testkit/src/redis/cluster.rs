@@ -75,8 +75,9 @@ impl Cluster {
 
     fn wait_until_whole(&self) {
         wait::until("the cluster serves all slots", || {
-            let replicas = &self.nodes[PRIMARIES..];
-            let follow = replicas.iter().all(|replica| replica.info("master_link_status") == "up");
+            let (primaries, replicas) = self.nodes.split_at(PRIMARIES);
+            let follow = primaries.iter().all(|primary| primary.replicas_online() == 1)
+                && replicas.iter().all(|replica| replica.info("master_link_status") == "up");
             let healthy = || self.nodes.iter().all(|node| state_of(node, "cluster_state") == "ok");
             // A failover needs every node to know who follows whom.
             let known = || self.nodes.iter().all(|node| owners(node).iter().all(|owner| owner.replicas == 1));

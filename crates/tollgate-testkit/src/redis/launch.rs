@@ -103,7 +103,9 @@ impl RedisLaunch {
             ),
         };
         if self.role == Role::Data {
-            text.push_str("save \"\"\nappendonly no\nrepl-diskless-sync-delay 0\n");
+            text.push_str("save \"\"\nappendonly no\n");
+            // Replicas are ready at once, and known to be after the first ping of their primary.
+            text.push_str("repl-diskless-sync-delay 0\nrepl-ping-replica-period 1\n");
         }
         if let Some(password) = &self.password {
             let _ = writeln!(text, "requirepass {password}\nmasterauth {password}");

@@ -44,7 +44,7 @@ impl Sentinels {
         let replica = || launch.clone().line(format!("replicaof 127.0.0.1 {port}")).start();
         let servers = vec![primary, replica(), replica()];
         wait::until("the replicas follow", || {
-            (servers[0].info("connected_slaves") == "2" && servers[1..].iter().all(follows)).then_some(())
+            (servers[0].replicas_online() == 2 && servers[1..].iter().all(follows)).then_some(())
         });
         let sentinels = watching(launch, port);
         for sentinel in &sentinels {

@@ -118,9 +118,22 @@ impl RedisServer {
     /// One field of its `INFO`, or nothing.
     #[track_caller]
     pub fn info(&self, field: &str) -> String {
-        let info = self.ask(&["INFO", "everything"]).text();
+        let info = self.whole_info();
         let value = info.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
         value.unwrap_or_default().to_owned()
+    }
+
+    /// How many replicas are sent every write. One that is only connected may still be given what was there before.
+    pub(super) fn replicas_online(&self) -> usize {
+        let info = self.whole_info();
+        info.lines().filter(|line| line.starts_with("slave") && line.contains("state=online")).count()
+    }
+
+    #[track_caller]
+    fn whole_info(&self) -> String {
+        // Who makes a server a replica ends all of its connections, and may do so right now.
+        let ask = || self.control().and_then(|mut client| client.ask(&["INFO", "everything"]));
+        ask().or_else(|_| ask()).expect("a server that runs answers").text()
     }
 
     /// SIGSTOP: its sockets stay, and nothing is answered. Returns when it has stopped.

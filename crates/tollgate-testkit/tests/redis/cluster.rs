@@ -14,8 +14,9 @@ fn slots_are_divided_and_a_replica_takes_over() {
         assert_eq!((slot, other), (12_182, 5_061));
         let (first, elsewhere) = (cluster.primary_of(slot), cluster.primary_of(other));
         assert_ne!(first, elsewhere);
-        assert_eq!(client(first).ask(&["SET", "foo", "value"]).unwrap().text(), "OK");
-        assert_eq!(client(first).ask(&["WAIT", "1", "10000"]).unwrap().text(), "1");
+        let mut writer = client(first);
+        assert_eq!(writer.ask(&["SET", "foo", "value"]).unwrap().text(), "OK");
+        assert_eq!(writer.ask(&["WAIT", "1", "10000"]).unwrap().text(), "1");
         let sent_on = client(elsewhere).ask(&["GET", "foo"]).unwrap();
         assert_eq!(sent_on, Reply::Error(format!("MOVED {slot} {first}")));
 

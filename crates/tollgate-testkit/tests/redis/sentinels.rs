@@ -3,15 +3,16 @@
 use tollgate_testkit::redis::{Engine, RedisLaunch, Sentinels};
 use tollgate_testkit::wait;
 
-use crate::for_both;
+use crate::{client, for_both};
 
 #[test]
 fn another_primary_takes_over_and_the_old_one_comes_back_as_a_replica() {
     for_both(|engine| {
         let mut group = Sentinels::start(engine);
         let first = group.primary();
-        group.server(first).ask(&["SET", "key", "value"]);
-        assert_eq!(group.server(first).ask(&["WAIT", "2", "10000"]).text(), "2");
+        let mut client = client(first);
+        assert_eq!(client.ask(&["SET", "key", "value"]).unwrap().text(), "OK");
+        assert_eq!(client.ask(&["WAIT", "2", "10000"]).unwrap().text(), "2");
         assert_eq!(group.kill_primary(), first);
         let second = group.wait_for_failover(first);
         assert_ne!(second, first);

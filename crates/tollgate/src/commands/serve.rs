@@ -9,6 +9,7 @@ mod progress;
 mod ready;
 mod secrets;
 mod signals;
+mod store;
 mod upkeep;
 mod watch;
 
@@ -16,8 +17,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use tollgate_core::file::render;
-use tollgate_core::policy::{Document, StoreSettings};
-use tollgate_engine::{Embedded, Engine};
+use tollgate_core::policy::Document;
+use tollgate_engine::Engine;
 use tollgate_server::listen::Shutdown;
 
 use crate::cli::Serve;
@@ -47,9 +48,6 @@ pub(super) fn run(args: &Serve) -> anyhow::Result<Exit> {
             return Ok(Exit::ConfigInvalid);
         }
     };
-    if document.store != StoreSettings::Embedded {
-        bail!("this version keeps its meters in this process only: write `store: embedded`");
-    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
     let served = runtime.block_on(serve(args, &from, &loaded, document));
     // Whatever is left hanging on a connection does not keep the process.
@@ -63,7 +61,11 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     let data_dir = DataDir::open(&args.data_dir)?;
     let secrets = Secrets::load(data_dir.path())?;
     let server = document.server.clone();
-    let engine = Arc::new(open_engine(&data_dir, &secrets, document)?);
+    let engine = Arc::new(store::open(&data_dir, &secrets, document).await?);
+    let journal = tokio::spawn({
+        let engine = Arc::clone(&engine);
+        async move { engine.keep_journal().await }
+    });
     policy_file::warn_of_unenforced(engine.policy().policy());
     let state = policy_file::reload_state(loaded, from, &engine);
     let upkeep = upkeep::Upkeep::start(&engine)?;
@@ -98,29 +100,9 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     tracing::info!("ending: no new requests, those in flight are finished");
     shutdown.begin();
     serving.ended().await;
+    journal.abort();
     upkeep.stop();
     finish(&engine)
-}
-
-/// The engine with its meters as they were when the last process ended.
-fn open_engine(data_dir: &DataDir, secrets: &Secrets, document: Document) -> anyhow::Result<Engine> {
-    let embedded =
-        Embedded { trusted_proxies: document.server.trusted_proxies, ..Embedded::new(document.policy) };
-    let mut line = progress::Line::new();
-    let opened = embedded.open(data_dir.path(), secrets.secret.as_bytes(), |progress| line.show(progress));
-    line.end();
-    let (engine, recovered) = opened?;
-    if recovered.torn > 0 {
-        tracing::info!(
-            torn = recovered.torn,
-            "records that were cut off were left out: they were never answered"
-        );
-    }
-    if recovered.unreadable > 0 {
-        tracing::error!(homes = recovered.unreadable, "meters could not be read and start anew");
-    }
-    tracing::info!(homes = recovered.homes, records = recovered.records, "recovered");
-    Ok(engine)
 }
 
 /// Leaves everything on disk, so that the next start has nothing to count again.

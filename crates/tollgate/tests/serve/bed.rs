@@ -27,6 +27,17 @@ impl Bed {
     pub(crate) fn start_with(policy: &str, more: impl FnOnce(Launch) -> Launch) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let launch = more(Launch::new(PROGRAM, folder.path()).policy(policy));
+        Self::launched(launch, folder)
+    }
+
+    /// Starts a server that is killed and started again while it is asked.
+    pub(crate) fn start_apart(policy: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let launch = Launch::apart(PROGRAM, folder.path()).policy(policy);
+        Self::launched(launch, folder)
+    }
+
+    pub(crate) fn launched(launch: Launch, folder: TempDir) -> Self {
         let server = launch.start();
         Self { server, launch, folder }
     }

@@ -204,7 +204,7 @@ fn what_is_killed_between_its_charge_and_its_answer_is_charged_once() {
 
 fn kill_again_and_again(policy: &str, kills: usize) {
     let kills = if slow() { 10 * kills } else { kills };
-    let mut bed = Bed::start(policy);
+    let mut bed = Bed::start_apart(policy);
     let (customers, named) = (customers(&bed), customer(&bed, "named", 0));
     let addresses = RwLock::new(Addresses::of(&bed));
     let load = Load { customers, named, addresses, over: AtomicBool::new(false) };

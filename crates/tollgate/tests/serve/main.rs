@@ -13,6 +13,7 @@ mod full_disk;
 #[path = "../cli/golden.rs"]
 mod golden;
 mod kills;
+mod nodes;
 mod races;
 mod shown;
 mod slots;

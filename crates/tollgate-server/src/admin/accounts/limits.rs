@@ -71,7 +71,7 @@ pub(crate) async fn limits(
     let account = directory.account(id.as_str()).await?.ok_or_else(|| Problem::not_found(What::Account))?;
     let keys = usable_keys(directory, &id).await?;
     let numbers: Vec<NonZeroU32> = keys.keys().copied().collect();
-    let limits = admin.engine.limits_of(&account, &numbers, call.now);
+    let limits = admin.engine.limits_of(&account, &numbers, call.now).await?;
     Ok(Json(Limits { items: limits.into_iter().map(|limit| LimitBody::of(limit, &keys)).collect() }))
 }
 

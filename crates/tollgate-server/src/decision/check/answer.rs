@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use tollgate_core::headers::{Field, Sink, push_number};
 use tollgate_engine::problem::write_text;
 use tollgate_engine::{Answer, Decision, ErrorCode, PermitId};
 
@@ -17,7 +18,7 @@ pub(in crate::decision) fn write(out: &mut String, decision: &Decision, permit: 
         }
         Answer::Denied(denial) => {
             out.push_str("{\"allowed\":false,\"status\":");
-            write_number(out, u64::from(denial.status));
+            push_number(out, u64::from(denial.status));
             out.push_str(",\"error\":\"");
             out.push_str(denial.error.as_str());
             out.push_str("\",\"decision_id\":\"");
@@ -30,53 +31,86 @@ pub(in crate::decision) fn write(out: &mut String, decision: &Decision, permit: 
     out.push_str(",\"account\":");
     write_or_null(out, decision.account.as_ref().map(|account| account.id.as_str()));
     out.push_str(",\"retry_after_ms\":");
-    write_number(out, denial.map_or(0, |denial| denial.retry_after.as_millis_ceil()));
+    push_number(out, denial.map_or(0, |denial| denial.retry_after.as_millis_ceil()));
     write_limits(out, decision);
     match permit {
         None => out.push_str(",\"permit\":null"),
         Some(permit) => drop(write!(out, ",\"permit\":\"{permit}\"")),
     }
-    out.push_str(",\"mode\":\"normal\",\"headers\":{");
-    write_headers(out, decision);
-    if denial.is_some_and(|denial| denial.error == ErrorCode::MissingKey) {
-        separate(out);
-        out.push_str("\"WWW-Authenticate\":\"Bearer\"");
-    }
+    out.push_str(",\"mode\":\"");
+    out.push_str(decision.mode.as_str());
+    out.push_str("\",\"headers\":{");
+    let asks_for_key = denial.is_some_and(|denial| denial.error == ErrorCode::MissingKey);
+    write_headers(out, decision, asks_for_key);
     out.push_str("}}");
 }
 
 fn write_limits(out: &mut String, decision: &Decision) {
     out.push_str(",\"limits\":[");
-    for limit in &decision.limits {
-        separate(out);
+    for (index, limit) in decision.limits.iter().enumerate() {
         // A limit's name needs no escaping.
-        out.push_str("{\"name\":\"");
+        out.push_str(if index == 0 { "{\"name\":\"" } else { ",{\"name\":\"" });
         out.push_str(limit.name.as_str());
         out.push_str("\",\"limit\":");
-        write_number(out, limit.limit);
+        push_number(out, limit.limit);
         out.push_str(",\"remaining\":");
-        write_number(out, limit.remaining);
+        push_number(out, limit.remaining);
         out.push_str(",\"reset_ms\":");
-        write_number(out, limit.reset.as_millis_ceil());
+        push_number(out, limit.reset.as_millis_ceil());
         out.push('}');
     }
     out.push(']');
 }
 
-fn write_headers(out: &mut String, decision: &Decision) {
-    for (field, value) in decision.headers.iter() {
-        separate(out);
-        out.push('"');
-        out.push_str(field.name());
-        out.push_str("\":");
-        write_text(out, value);
+/// The members of an object.
+struct Members<'o> {
+    out: &'o mut String,
+    separator: &'static str,
+}
+
+impl Sink for Members<'_> {
+    const QUOTE: &'static str = "\\\"";
+
+    #[inline]
+    fn line(&mut self, field: Field, write: impl FnOnce(&mut String)) {
+        self.out.push_str(self.separator);
+        self.separator = ",";
+        self.out.push_str(MEMBERS[field as usize]);
+        write(self.out);
+        self.out.push('"');
     }
 }
 
-/// A comma, unless this is the first in its brackets.
-fn separate(out: &mut String) {
-    if !out.ends_with(['[', '{']) {
-        out.push(',');
+macro_rules! members {
+    ($($name:literal),* $(,)?) => { [$(concat!("\"", $name, "\":\"")),*] };
+}
+
+/// The beginning of each field as a member, in the order of their numbers.
+const MEMBERS: [&str; Field::ALL.len()] = members![
+    "RateLimit-Policy",
+    "RateLimit",
+    "RateLimit-Limit",
+    "RateLimit-Remaining",
+    "RateLimit-Reset",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "X-Quota-Limit",
+    "X-Quota-Used",
+    "X-Quota-Remaining",
+    "X-Quota-Reset",
+    "X-Quota-Overage",
+    "Retry-After",
+    "X-Tollgate-Mode",
+];
+
+fn write_headers(out: &mut String, decision: &Decision, asks_for_key: bool) {
+    let mut members = Members { out, separator: "" };
+    decision.write_headers(&mut members);
+    if asks_for_key {
+        let separator = members.separator;
+        out.push_str(separator);
+        out.push_str("\"WWW-Authenticate\":\"Bearer\"");
     }
 }
 
@@ -87,35 +121,14 @@ fn write_or_null(out: &mut String, text: Option<&str>) {
     }
 }
 
-/// The most digits of a number.
-const DIGITS_MAX: usize = 20;
-
-/// A number in decimal. The standard formatter takes several times as long.
-pub(in crate::decision) fn write_number(out: &mut String, mut number: u64) {
-    let mut digits = [b'0'; DIGITS_MAX];
-    let mut start = DIGITS_MAX;
-    loop {
-        start -= 1;
-        let digit = (number % 10) as u8;
-        digits[start] = b'0' + digit;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.push_str(str::from_utf8(&digits[start..]).unwrap_or_default());
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_the_standard_formatter_writes_them() {
-        for number in [0, 7, 10, 99, 100, 9_007_199_254_740_991, u64::MAX] {
-            let mut out = String::new();
-            write_number(&mut out, number);
-            assert_eq!(out, number.to_string());
+    fn every_field_begins_with_its_own_name() {
+        for field in Field::ALL {
+            assert_eq!(MEMBERS[field as usize], format!("\"{}\":\"", field.name()));
         }
     }
 }

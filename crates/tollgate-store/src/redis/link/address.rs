@@ -65,8 +65,9 @@ impl fmt::Display for BadAddress {
 impl std::error::Error for BadAddress {}
 
 impl Address {
-    /// Reads a URL: `redis://host:port/database`, `rediss://…`, `redis+sentinel://host:port,host:port/primary/database`,
-    /// `redis+cluster://host:port,host:port`, each with an optional `user@` and `?allow_eviction=yes`.
+    /// Reads a URL: `redis://host:port/database`, `rediss://…`,
+    /// `redis+sentinel://host:port,host:port/primary/database`, `redis+cluster://host:port,host:port`, each with an
+    /// optional `user@` and `?allow_eviction=yes`.
     pub fn parse(url: &str) -> Result<Self, BadAddress> {
         let (scheme, rest) = url.split_once("://").ok_or(BadAddress::Scheme)?;
         let known = RedisLayout::SCHEMES.into_iter().find(|(name, _)| *name == scheme);

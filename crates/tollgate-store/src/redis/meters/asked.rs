@@ -13,6 +13,8 @@ pub struct Seq(u64);
 impl Seq {
     /// The largest number.
     pub const MAX: u64 = (1 << 53) - 1;
+    /// The smallest.
+    pub const FIRST: Self = Self(1);
 
     /// The number, or nothing if it is zero or too large.
     pub const fn new(number: u64) -> Option<Self> {
@@ -41,7 +43,7 @@ pub struct HomeCall<'a> {
     pub home: HomeId,
     /// The number of the call.
     pub seq: Seq,
-    /// The plans. All are of this home, and agree about the rule of every limit they share. A peek changes nothing, except
-    /// that next to other plans what an edit made of its meters is kept.
+    /// The plans. All are of this home, and agree about the rule of every limit they share. A peek changes nothing,
+    /// except that next to other plans what an edit made of its meters is kept.
     pub asks: &'a [Ask<'a>],
 }

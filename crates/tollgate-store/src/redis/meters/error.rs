@@ -10,7 +10,8 @@ use crate::redis::wire::number::Malformed;
 pub enum CallError {
     /// It was not sent, and so not done.
     NotSent,
-    /// It may have been done, and may still be: nothing more may be asked of this home until [`Meters::resolve`] says.
+    /// It may have been done, and may still be: nothing more may be asked of this home until
+    /// [`resolve`](super::Meters::resolve) says.
     Unknown,
     /// The number is not above one that this node used for the home before, the last of which is given. Nothing was
     /// done.

@@ -3,9 +3,9 @@
 -- KEYS[1] is the home; the other keys hold what is too large for it. ARGV[1] names the limits as the home does (so that
 -- a home with exactly these limits is recognised by one comparison), ARGV[2] is the call. What the bytes mean is said in
 -- wire.rs, and what the algorithms do in docs/algorithms.md. Every number is whole and below 2^53, so no double rounds;
--- time is in microseconds. Nothing is written before everything has been decided.
+-- time is in microseconds.
 
-local call, unpack_from, pack, sub = redis.call, struct.unpack, struct.pack, string.sub
+local call, unpack_from, pack, sub, floor = redis.call, struct.unpack, struct.pack, string.sub, math.floor
 local head, body = ARGV[1], ARGV[2]
 local op, node, seq, now = unpack_from('<Bc8dd', body)
 
@@ -19,24 +19,23 @@ local home = call('GET', KEYS[1])
 -- After a day nobody asks any more what became of a node's last call.
 local forgotten = now - 86400000000
 
--- The common call: one request that owes to a token bucket and to a window, in a home that has just these two meters.
--- It is answered without building a single table.
+-- The common call: requests that each owe to a token bucket and to a window, in a home that has just these two meters.
+-- One alone is answered without building a single table. What is not that simple falls through to the general way.
 if op == 1 and (not home or sub(home, 1, #head) == head) then
-  local cost, full, unit, per, owed, limit, length, s0, s1, s2, s3 = unpack_from('<ddddddddddd', body, 26)
-  local tat, frac, stop, count, start = 0, 0, 0, 0, 0
-  local others, again = '', false
+  local full, unit, per, limit, length, s0, s1, s2, s3, asks, at = unpack_from('<dddddddddH', body, 26)
+  local lives, tat, frac, stop, count, start, nodes = 0, 0, 0, 0, 0, 0, 0
+  local mine, after, told, plain = 0, 0, 0, true
   if home then
-    local at
-    tat, frac, stop, count, start, at = unpack_from('<ddddd', home, #head + 1)
-    local size = #home
-    while at < size do
-      local id, last, time, told, after = unpack_from('<c8ddH', home, at)
+    lives, tat, frac, stop, count, start, nodes = unpack_from('<dddddd', home, #head + 1)
+    local here, size = nodes, #home
+    while here < size do
+      local id, last, time, length, next = unpack_from('<c8ddH', home, here)
       if id == node then
-        again = last >= seq
-      elseif time > forgotten then
-        others = others .. sub(home, at, after + told - 1)
+        mine, after, told, plain = here, next + length, length, plain and last < seq
+      elseif time < forgotten then
+        plain = false
       end
-      at = after + told
+      here = next + length
     end
   end
   local first, last
@@ -50,50 +49,68 @@ if op == 1 and (not home or sub(home, 1, #head) == head) then
   else
     first, last = s2, s3
   end
-  -- A number that was used before, and a period the node did not foresee, are left to the general way.
-  if not again and now >= first and now < last then
-    local held = 0
+  local held, debt = 0, 0
+  if tat >= now then
+    debt = (tat - now) * per + frac
+    -- More than an empty bucket explains: the clock stepped back.
+    if debt > full + 1000000 * per then plain = false end
+  end
+  if plain and now >= first and now < last then
     if start == first then
       held = count
     elseif start > first then
-      -- The clock stepped back: the later window goes on.
+      -- The clock stepped back, and the later window goes on.
       held, first, last = count, start, stop
     end
-    local debt, mended = 0, false
-    local ahead = tat - now
-    if ahead >= 0 then
-      debt = ahead * per + frac
-      if ahead > 1000000 and debt - 1000000 * per > full then
-        debt, mended = full, true
-        tat = now + math.floor(debt / per)
-        frac = debt % per
-      end
-    end
-    local taken = cost * unit
-    if debt + taken <= full and owed <= limit - held then
-      debt = debt + taken
-      tat = now + math.floor(debt / per)
-      frac = debt % per
-      count = held + owed
-      local ends = tat
-      if last > ends then ends = last end
-      ends = math.floor((ends - now) / 1000) + 1
-      if ends < 60000 then ends = 60000 end
-      call('SET', KEYS[1], head .. pack('<dddddc8ddHB', tat, frac, last, count, first, node, seq, now, 1, 0) .. others,
-        'PX', ends)
-      return pack('<BdBdddd', 0, now, 0, tat, frac, count, first)
-    end
-    if not mended then
-      local code, by = 2, 0
-      if taken > full then
-        code = 3
+    local reply, outcomes, changed
+    if asks > 1 then reply, outcomes = { pack('<Bd', 0, now) }, {} end
+    for place = 1, asks do
+      local cost, owed
+      cost, owed, at = unpack_from('<dd', body, at)
+      local taken, code = cost * unit, 0
+      if debt + taken <= full and owed <= limit - held then
+        debt, count = debt + taken, held + owed
+        tat, frac = now + floor(debt / per), debt % per
+        held, start, changed = count, first, true
+      elseif taken > full then
+        code = 18
       elseif owed > limit then
-        code, by = 3, 1
-      elseif debt + taken <= full then
-        by = 1
+        code = 19
+      elseif debt + taken > full then
+        code = 2
+      else
+        code = 3
       end
-      return pack('<BdBBdddd', 0, now, code, by, tat, frac, count, start)
+      if asks > 1 then
+        reply[place + 1], outcomes[place] = pack('<Bdddd', code, tat, frac, count, start), string.char(code)
+      else
+        reply, outcomes = pack('<BdBdddd', 0, now, code, tat, frac, count, start), string.char(code)
+      end
     end
+    if asks > 1 then reply, outcomes = table.concat(reply), table.concat(outcomes) end
+    if changed then
+      local ends = now + 60000000
+      if tat > ends then ends = tat end
+      if last > ends then ends = last end
+      local entry = pack('<c8ddH', node, seq, now, #outcomes) .. outcomes
+      if ends <= lives and told == #outcomes then
+        -- In its place: nothing is allocated, and the expiry stays.
+        local between = mine > nodes and sub(home, nodes, mine - 1) or ''
+        call('SETRANGE', KEYS[1], #head + 8, pack('<ddddd', tat, frac, last, count, first) .. between .. entry)
+      else
+        local others = ''
+        if mine > 0 then
+          others = sub(home, nodes, mine - 1) .. sub(home, after)
+        elseif home then
+          others = sub(home, nodes)
+        end
+        local slack = floor((ends - now) / 4)
+        if slack > 3600000000 then slack = 3600000000 elseif slack < 60000000 then slack = 60000000 end
+        lives = ends + slack
+        call('SET', KEYS[1], head .. pack('<dddddd', lives, tat, frac, last, count, first) .. entry .. others,
+          'PX', floor((lives - now) / 1000))
+      end
+    end
+    return reply
   end
 end
-

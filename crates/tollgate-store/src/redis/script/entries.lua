@@ -1,49 +1,55 @@
--- Entries: newest until, its amount, total, oldest until, how many older ones the list has, until when the list lives.
--- Of those that do not count any more: how many are in the list, and how much they hold; then the first that counts.
-local walked = {}
-local function walk(i)
-  local seen = walked[i]
-  if seen then return seen[1], seen[2], seen[3] end
-  local gone, held, first = 0, 0, 0
-  if v3[i] > 0 and v4[i] > now then
-    first = v4[i]
-  elseif v3[i] > 0 then
-    while first == 0 and gone < v5[i] do
-      local rows = call('LRANGE', key[i], gone, gone + 127)
-      if #rows == 0 then
-        -- The list is not what it was: somebody deleted it.
-        v3[i], v5[i] = held + v2[i], gone
-      end
-      for row = 1, #rows do
-        local till, amount = unpack_from('<dd', rows[row])
-        if till > now then
-          first = till
-          break
+
+-- Buckets and logs. In the home: until when the newest entry counts, its amount, the total, until when the oldest counts,
+-- how many older ones than the newest are in the list, and until when the list lives.
+local walk, add, give, freed
+if large or stale then
+  -- Of the entries that do not count any more: how many are in the list, and how much they hold. And until when the first
+  -- counts that does.
+  walk = function(limit)
+    local seen = limit.walked
+    if seen then return seen[1], seen[2], seen[3] end
+    local gone, held, first = 0, 0, 0
+    if limit.v3 > 0 and limit.v4 > now then
+      first = limit.v4
+    elseif limit.v3 > 0 then
+      while first == 0 and gone < limit.v5 do
+        local rows = call('LRANGE', limit.key, gone, gone + 127)
+        if #rows == 0 then
+          -- Somebody deleted the list: what was in it is forgotten.
+          limit.v3, limit.v5 = held + limit.v2, gone
         end
-        gone, held = gone + 1, held + amount
+        for row = 1, #rows do
+          local till, amount = unpack_from('<dd', rows[row])
+          if till > now then
+            first = till
+            break
+          end
+          gone, held = gone + 1, held + amount
+        end
+      end
+      if first == 0 and limit.v1 > now then
+        first = limit.v1
+      elseif first == 0 then
+        held = held + limit.v2
       end
     end
-    if first == 0 and v1[i] > now then
-      first = v1[i]
-    elseif first == 0 then
-      held = held + v2[i]
-    end
+    limit.walked = { gone, held, first }
+    return gone, held, first
   end
-  walked[i] = { gone, held, first }
-  return gone, held, first
 end
 
+-- Some meters were written under limits edited since: the node will carry over what was used.
 if stale then
   local reply = { pack('<BdI', 1, now, #home), home }
-  for i = 1, limits do
-    local m = found[names[i]]
-    if m and images[m] ~= wanted[i] then
-      local old, used = byte(images[m], 2), 0
-      if (old == 5 or old == 6) and v5[i] > 0 and not key[i] then
+  for i = 1, count do
+    local limit = limits[i]
+    if limit.was then
+      local used = 0
+      if (limit.was == 5 or limit.was == 6) and limit.v5 > 0 and not limit.key then
         used = -1
-      elseif old == 5 or old == 6 then
-        local _, held = walk(i)
-        used = v3[i] - held
+      elseif limit.was == 5 or limit.was == 6 then
+        local _, held = walk(limit)
+        used = limit.v3 - held
       end
       reply[#reply + 1] = pack('<Hd', i - 1, used)
     end
@@ -51,105 +57,108 @@ if stale then
   return concat(reply)
 end
 
--- When what is used at an instant stops counting.
-local function till(i, instant)
-  local grain = C[i]
-  if grain > 0 then instant = instant - instant % grain + grain end
-  return instant + B[i]
-end
-
--- How long until so much of what counts is forgotten.
-local function freed(i, excess)
-  local from = walk(i)
-  while from < v5[i] do
-    local rows = call('LRANGE', key[i], from, from + 127)
-    if #rows == 0 then break end
-    for row = 1, #rows do
-      local ends, amount = unpack_from('<dd', rows[row])
-      excess = excess - amount
-      if excess <= 0 then return ends - now end
-    end
-    from = from + #rows
+if large then
+  -- Until when what is used at an instant counts.
+  local function till(limit, instant)
+    local grain = limit.c
+    if grain > 0 then instant = instant - instant % grain + grain end
+    return instant + limit.b
   end
-  return v1[i] - now
-end
 
-local function add(i, amount)
-  local gone, held, first = walk(i)
-  if held > 0 and first == 0 then
-    if v5[i] > 0 then call('DEL', key[i]) end
-    v1[i], v2[i], v3[i], v4[i], v5[i], v6[i] = 0, 0, 0, 0, 0, 0
-  elseif held > 0 then
-    call('LTRIM', key[i], gone, -1)
-    v3[i], v4[i], v5[i] = v3[i] - held, first, v5[i] - gone
-    if v5[i] == 0 then v6[i] = 0 end
-  end
-  walked[i] = nil
-  if amount == 0 then return end
-  local ends = till(i, now)
-  if ends <= v1[i] then
-    v2[i] = v2[i] + amount
-  else
-    if v3[i] == 0 then
-      v4[i] = ends
-    else
-      call('RPUSH', key[i], pack('<dd', v1[i], v2[i]))
-      v5[i] = v5[i] + 1
-      if v6[i] < ends then
-        -- Not with every entry: once in a quarter of the window.
-        v6[i] = ends + floor(B[i] / 4) + 60000000
-        call('PEXPIRE', key[i], floor((v6[i] - now) / 1000))
+  -- How long until so much of what counts is forgotten.
+  freed = function(limit, excess)
+    local from = walk(limit)
+    while from < limit.v5 do
+      local rows = call('LRANGE', limit.key, from, from + 127)
+      if #rows == 0 then break end
+      for row = 1, #rows do
+        local ends, amount = unpack_from('<dd', rows[row])
+        excess = excess - amount
+        if excess <= 0 then return ends - now end
       end
+      from = from + #rows
     end
-    v1[i], v2[i] = ends, amount
+    return limit.v1 - now
   end
-  v3[i] = v3[i] + amount
-end
 
-local function give(i, cost, charged)
-  local wants = till(i, charged)
-  walked[i] = nil
-  if v3[i] == 0 or wants > v1[i] then return end
-  if wants == v1[i] then
-    if cost > v2[i] then cost = v2[i] end
-    v2[i], v3[i] = v2[i] - cost, v3[i] - cost
-    if v2[i] > 0 then return end
-    local row = v5[i] > 0 and call('RPOP', key[i])
-    if row then
-      v1[i], v2[i] = unpack_from('<dd', row)
-      v5[i] = v5[i] - 1
-      if v5[i] == 0 then v6[i] = 0 end
-    else
-      v1[i], v2[i], v3[i], v4[i], v5[i], v6[i] = 0, 0, 0, 0, 0, 0
+  add = function(limit, amount)
+    local gone, held, first = walk(limit)
+    limit.walked = nil
+    if held > 0 and first == 0 then
+      if limit.v5 > 0 then call('DEL', limit.key) end
+      limit.v1, limit.v2, limit.v3, limit.v4, limit.v5, limit.v6, held = 0, 0, 0, 0, 0, 0, 0
     end
-    return
-  end
-  local low, high = 0, v5[i] - 1
-  while low <= high do
-    local middle = floor((low + high) / 2)
-    local row = call('LINDEX', key[i], middle)
-    if not row then return end
-    local ends, amount = unpack_from('<dd', row)
-    if ends == wants then
-      if cost > amount then cost = amount end
-      v3[i] = v3[i] - cost
-      if cost < amount then
-        call('LSET', key[i], middle, pack('<dd', ends, amount - cost))
-        return
+    local ends = till(limit, now)
+    if amount > 0 and ends <= limit.v1 then
+      limit.v2 = limit.v2 + amount
+    elseif amount > 0 then
+      if limit.v3 == 0 then
+        limit.v4 = ends
+      else
+        -- Before anything is dropped: where memory is short, this is what is refused.
+        call('RPUSH', limit.key, pack('<dd', limit.v1, limit.v2))
+        limit.v5 = limit.v5 + 1
+        if limit.v6 < ends then
+          -- Not with every entry: once in a quarter of the window.
+          limit.v6 = ends + floor(limit.b / 4) + 60000000
+          call('PEXPIRE', limit.key, floor((limit.v6 - now) / 1000))
+        end
       end
-      call('LSET', key[i], middle, '')
-      call('LREM', key[i], 1, '')
-      v5[i] = v5[i] - 1
-      if v5[i] == 0 then v6[i] = 0 end
-      if middle == 0 then
-        v4[i] = v5[i] > 0 and unpack_from('<d', call('LINDEX', key[i], 0)) or v1[i]
+      limit.v1, limit.v2 = ends, amount
+    end
+    -- In this order: with what is forgotten, the total may be more than a double holds.
+    limit.v3 = limit.v3 - held + amount
+    if held > 0 then
+      call('LTRIM', limit.key, gone, -1)
+      limit.v4, limit.v5 = first, limit.v5 - gone
+      if limit.v5 == 0 then limit.v6 = 0 end
+    end
+  end
+
+  give = function(limit, cost, charged)
+    local wanted = till(limit, charged)
+    limit.walked = nil
+    if limit.v3 == 0 or wanted > limit.v1 then return end
+    if wanted == limit.v1 then
+      if cost > limit.v2 then cost = limit.v2 end
+      limit.v2, limit.v3 = limit.v2 - cost, limit.v3 - cost
+      if limit.v2 > 0 then return end
+      local row = limit.v5 > 0 and call('RPOP', limit.key)
+      if row then
+        limit.v1, limit.v2 = unpack_from('<dd', row)
+        limit.v5 = limit.v5 - 1
+        if limit.v5 == 0 then limit.v6 = 0 end
+      else
+        limit.v1, limit.v2, limit.v3, limit.v4, limit.v5, limit.v6 = 0, 0, 0, 0, 0, 0
       end
       return
-    elseif ends < wants then
-      low = middle + 1
-    else
-      high = middle - 1
+    end
+    local low, high = 0, limit.v5 - 1
+    while low <= high do
+      local middle = floor((low + high) / 2)
+      local row = call('LINDEX', limit.key, middle)
+      if not row then return end
+      local ends, amount = unpack_from('<dd', row)
+      if ends == wanted then
+        if cost > amount then cost = amount end
+        limit.v3 = limit.v3 - cost
+        if cost < amount then
+          call('LSET', limit.key, middle, pack('<dd', ends, amount - cost))
+          return
+        end
+        call('LSET', limit.key, middle, '')
+        call('LREM', limit.key, 1, '')
+        limit.v5 = limit.v5 - 1
+        if limit.v5 == 0 then limit.v6 = 0 end
+        if middle == 0 then
+          limit.v4 = limit.v5 > 0 and unpack_from('<d', call('LINDEX', limit.key, 0)) or limit.v1
+        end
+        return
+      elseif ends < wanted then
+        low = middle + 1
+      else
+        high = middle - 1
+      end
     end
   end
 end
-

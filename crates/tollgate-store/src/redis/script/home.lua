@@ -1,37 +1,67 @@
--- What the home holds.
-local had, ids, images, places, found, numbers, entries = 0, {}, {}, {}, {}, {}, 6
--- What this node did last, and what the others did.
-local last, told, others = 0, '', ''
+
+-- What the home holds: how many numbers, where they begin, and where the limits of the call have theirs. Other meters are
+-- not looked at. How many numbers a meter has is told by the second byte of its image.
+local WIDTH = '\2\3\3\4\6\6\4'
+local lives, width, values, nodes, known, stale = 0, 0, 6, 6, 0, false
 if home then
-  local version, length, width = unpack_from('<BHH', home)
+  local version, length
+  version, length, width = unpack_from('<BHH', home)
   if version ~= 1 then error('the home is not of version 1') end
-  local here, place = 6, 1
-  while here < 6 + length do
-    local id, size = unpack_from('<c8B', home, here)
-    had = had + 1
-    ids[had], images[had], places[had], found[id] = id, sub(home, here + 9, here + 8 + size), place, had
-    place = place + (WIDTH[byte(images[had], 2)] or error('the home is damaged'))
-    here = here + 9 + size
-  end
-  if place ~= width + 1 then error('the home is damaged') end
-  numbers = { unpack_from('<' .. rep('d', width), home, here) }
-  entries = numbers[place]
-  here = entries
-  while here < #home do
-    local id, number, time, length, after = unpack_from('<c8ddH', home, here)
-    if id == node then
-      last, told = number, sub(home, after, after + length - 1)
-    elseif time > forgotten then
-      others = others .. sub(home, here, after + length - 1)
+  lives, values = unpack_from('<d', home, 6 + length)
+  nodes = values + 8 * width
+  for i = 1, count do
+    local limit = limits[i]
+    local here = string.find(home, limit.id, 6, true)
+    if here and here < 6 + length then
+      local place, size = unpack_from('<HB', home, here + 8)
+      local was, from = byte(home, here + 12), values + 8 * place
+      limit.place = place
+      if sub(home, here + 11, here + 10 + size) ~= limit.image then limit.was, stale = was, true end
+      if was == 1 then
+        limit.v1, limit.v2 = unpack_from('<dd', home, from)
+      elseif was <= 3 then
+        limit.v1, limit.v2, limit.v3 = unpack_from('<ddd', home, from)
+      elseif was == 4 or was == 7 then
+        limit.v1, limit.v2, limit.v3, limit.v4 = unpack_from('<dddd', home, from)
+      else
+        limit.v1, limit.v2, limit.v3, limit.v4, limit.v5, limit.v6 = unpack_from('<dddddd', home, from)
+      end
+      known = known + byte(WIDTH, was)
     end
-    here = after + length
   end
 end
 
-local function keep(front, outcomes, ends)
-  local stays = floor((ends - now) / 1000) + 1
-  if stays < 60000 then stays = 60000 end
-  call('SET', KEYS[1], front .. pack('<c8ddH', node, seq, now, #outcomes) .. outcomes .. others, 'PX', stays)
+-- What this node did last, and where that stands.
+local last, told, mine, crowded = 0, '', 0, false
+if home then
+  local here, size = nodes, #home
+  while here < size do
+    local id, number, time, length, next = unpack_from('<c8ddH', home, here)
+    if id == node then
+      last, told, mine = number, sub(home, next, next + length - 1), here
+    elseif time < forgotten then
+      crowded = true
+    end
+    here = next + length
+  end
+end
+
+-- Writes a whole home: what comes before the instant until which it lives, and its numbers. The nodes go along, but for
+-- those that have not been heard of for long.
+local function write(front, packed, entry, ends)
+  local here, size = nodes, home and #home or 0
+  while here < size do
+    local id, _, time, length, next = unpack_from('<c8ddH', home, here)
+    if id ~= node and time >= forgotten then entry = entry .. sub(home, here, next + length - 1) end
+    here = next + length
+  end
+  if ends > lives then
+    -- A little longer than need be, so that the expiry need not be set with every call.
+    local slack = floor((ends - now) / 4)
+    if slack > 3600000000 then slack = 3600000000 elseif slack < 60000000 then slack = 60000000 end
+    lives = ends + slack
+  end
+  call('SET', KEYS[1], front .. pack('<d', lives) .. packed .. entry, 'PX', floor((lives - now) / 1000))
 end
 
 -- What became of a call whose answer was lost? The answer is kept with the fence, for this one may be lost as well.
@@ -41,38 +71,21 @@ if op == 4 then
   if byte(told) == 254 and unpack_from('<d', told, 2) == doubt then
     fate = told
   elseif last == doubt then
-    fate = pack('<Bd', 254, doubt) .. char(1) .. told
+    fate = pack('<BdB', 254, doubt, 1) .. told
   elseif last < doubt then
-    fate = pack('<Bd', 254, doubt) .. char(0)
+    fate = pack('<BdB', 254, doubt, 0)
   else
     return pack('<Bdd', 3, now, last)
   end
   if last < seq then
-    local stays = home and call('PTTL', KEYS[1]) * 1000 or 0
-    if stays < 3600000000 then stays = 3600000000 end
-    keep(home and sub(home, 1, entries - 1) or pack('<BHH', 1, 0, 0), fate, now + stays)
+    local front, packed = pack('<BHH', 1, 0, 0), ''
+    if home then front, packed = sub(home, 1, values - 9), sub(home, values, nodes - 1) end
+    -- It outlives whatever may still be on its way here.
+    write(front, packed, pack('<c8ddH', node, seq, now, #fate) .. fate, now + 3600000000)
   end
   return pack('<Bd', 5, now) .. sub(fate, 10)
 end
 
-
 -- A number that was used already: nothing is done again, but what the call did is said again.
 local repeated = writes and last >= seq
 if repeated and (last > seq or byte(told) == 254) then return pack('<Bdd', 3, now, last) end
-
--- The meters of the limits: up to six numbers each.
-local have, stale = {}, false
-local v1, v2, v3, v4, v5, v6 = {}, {}, {}, {}, {}, {}
-for i = 1, limits do
-  local m = found[names[i]]
-  local p = m and places[m]
-  if p then
-    have[i] = true
-    v1[i], v2[i], v3[i], v4[i], v5[i], v6[i] =
-      numbers[p], numbers[p + 1], numbers[p + 2], numbers[p + 3], numbers[p + 4], numbers[p + 5]
-    if images[m] ~= wanted[i] then stale = true end
-  else
-    v1[i], v2[i], v3[i], v4[i], v5[i], v6[i] = 0, 0, 0, 0, 0, 0
-  end
-end
-

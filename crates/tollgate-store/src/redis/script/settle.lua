@@ -1,135 +1,197 @@
-local function apply(i, mode, charged, slot)
-  local what = kind[i]
-  have[i], dirty = true, true
-  if what <= 2 then
-    v1[i], v2[i] = n1[i], n2[i]
-  elseif what <= 4 then
-    v1[i], v2[i], v3[i] = n1[i], n2[i], n3[i]
-  elseif what == 5 then
-    v1[i], v2[i], v3[i], v4[i] = n1[i], n2[i], n3[i], n4[i]
-  elseif what == 6 and mode == 3 then
-    give(i, n1[i], charged)
-  elseif what == 6 then
-    add(i, n1[i])
+
+-- Does what was asked of a meter.
+local function apply(limit, mode, charged, slot)
+  local kind = limit.kind
+  limit.kept, dirty = true, true
+  if kind <= 2 then
+    limit.v1, limit.v2 = limit.n1, limit.n2
+  elseif kind <= 4 then
+    limit.v1, limit.v2, limit.v3 = limit.n1, limit.n2, limit.n3
+  elseif kind == 5 then
+    limit.v1, limit.v2, limit.v3, limit.v4 = limit.n1, limit.n2, limit.n3, limit.n4
+  elseif kind == 6 and mode == 3 then
+    give(limit, limit.n1, charged)
+  elseif kind == 6 then
+    add(limit, limit.n1)
   elseif mode == 3 then
-    release(i, slot)
-  elseif n1[i] == 1 then
-    renew(i, slot)
+    release(limit, slot)
+  elseif limit.n1 == 1 then
+    renew(limit, slot)
   else
-    take(i, slot)
+    take(limit, slot)
   end
 end
 
--- What a meter says, as the node wants to read it.
-local function say(i, seen)
-  local what = kind[i]
-  if what <= 2 then
-    if seen then return pack('<dd', s1[i], s2[i]) end
-    return pack('<dd', v1[i], v2[i])
-  elseif what <= 4 then
-    return pack('<dd', v2[i], v3[i])
-  elseif what == 5 then
-    return pack('<ddd', v2[i], v3[i], v4[i])
-  elseif what == 6 then
-    local _, held, first = walk(i)
-    local next = first > 0 and first - now or B[i]
-    local reset = v3[i] > 0 and v1[i] > now and v1[i] - now or 0
-    return pack('<dddd', v3[i] - held, next, reset, wait[i] or -1)
+-- What a meter says: a small one as it is, a large one what it comes to.
+local function say(limit, seen)
+  local kind = limit.kind
+  if kind <= 2 then
+    if seen then return pack('<dd', limit.s1, limit.s2) end
+    return pack('<dd', limit.v1, limit.v2)
+  elseif kind <= 4 then
+    return pack('<dd', limit.v2, limit.v3)
+  elseif kind == 5 then
+    return pack('<ddd', limit.v2, limit.v3, limit.v4)
+  elseif kind == 6 then
+    local _, held, first = walk(limit)
+    local next = first > 0 and first - now or limit.b
+    local reset = limit.v3 > 0 and limit.v1 > now and limit.v1 - now or 0
+    return pack('<dddd', limit.v3 - held, next, reset, limit.wait or -1)
   end
-  local count, first = counting(i)
-  if count == 0 then return pack('<dddd', 0, 0, 0, wait[i] or -1) end
-  return pack('<dddd', count, first - now, v1[i] - now, wait[i] or -1)
+  local some, first = counting(limit)
+  if some == 0 then return pack('<dddd', 0, 0, 0, limit.wait or -1) end
+  return pack('<dddd', some, first - now, limit.v1 - now, limit.wait or -1)
 end
 
-local reply, outcomes = { '' }, {}
+local reply, said, outcomes, asked, owes = { '' }, 1, {}, {}, {}
 for place = 1, asks do
   local mode, charges, charged, slot = 0, 2, 0, nil
   if op == 1 then
-    lim[1], owes[1], lim[2], owes[2] = 1, unpack_from('<d', body, 26), 2, unpack_from('<d', body, 58)
+    asked[1], asked[2] = limits[1], limits[2]
+    owes[1], owes[2], at = unpack_from('<dd', body, at)
   else
     local slots
     mode, slots, charges, at = unpack_from('<BBB', body, at)
     if mode == 3 then charged, at = unpack_from('<d', body, at) end
     if slots == 1 then slot, at = unpack_from('<c16', body, at) end
     for k = 1, charges do
-      lim[k], owes[k], at = unpack_from('<Hd', body, at)
+      local which
+      which, owes[k], at = unpack_from('<Hd', body, at)
+      asked[k] = limits[which]
     end
   end
   local keeps = mode ~= 1 and not repeated
   local refused, never, overage = nil, nil, 0
   for k = 1, charges do
-    local i = lim[k]
-    wait[i] = nil
-    local answered, room = ask[kind[i]](i, owes[k], mode, mode == 2 or (bills[i] and mode < 3), keeps, charged, slot)
-    if answered == 2 then
-      never, wait[i] = never or k, -2
-    elseif answered == 1 then
+    local limit, cost = asked[k], owes[k]
+    limit.wait = nil
+    local bills = limit.bills and mode < 3
+    local answer, room = ask(limit, cost, mode, bills or mode == 2, keeps, charged, slot)
+    if answer == 2 then
+      never = never or k
+    elseif answer == 1 then
       refused = refused or k
-    elseif bills[i] and mode < 3 and owes[k] > room then
-      overage = overage + owes[k] - room
+    elseif bills and cost > room then
+      overage = overage + cost - room
     end
   end
   local outcome
   if never then
-    outcome = pack('<BB', 3, never - 1)
+    outcome = char(17 + never)
   elseif refused then
-    outcome = pack('<BB', 2, refused - 1)
+    outcome = char(1 + refused)
   elseif overage > 0 then
     outcome = pack('<Bd', 1, overage)
   else
     outcome = char(0)
   end
   local done = keeps and not never and not refused
-  reply[#reply + 1], outcomes[place] = outcome, outcome
-  for k = 1, charges do
-    local i = lim[k]
-    -- What is given back to a meter that does not exist makes none.
-    if done and (have[i] or mode ~= 3) then apply(i, mode, charged, slot) end
+  said = said + 1
+  reply[said], outcomes[place] = outcome, outcome
+  if done then
+    for k = 1, charges do
+      local limit = asked[k]
+      -- What is given back to a meter that does not exist makes none.
+      if mode ~= 3 or limit.place or limit.kept then apply(limit, mode, charged, slot) end
+    end
   end
   for k = 1, charges do
-    reply[#reply + 1] = say(lim[k], not done)
+    said = said + 1
+    reply[said] = say(asked[k], not done)
   end
 end
-outcomes = concat(outcomes)
+
 if repeated then
   reply[1] = pack('<BdH', 2, now, #told) .. told
 else
   reply[1] = pack('<Bd', 0, now)
 end
+if not dirty then return concat(reply) end
 
-if dirty then
-  for i = 1, limits do flush(i) end
-  local shape, values, width, ends, ours = {}, {}, 0, 0, {}
-  local function put(id, image, ...)
-    shape[#shape + 1] = id .. char(#image) .. image
-    if ... > ends then ends = ... end
-    for number = 1, WIDTH[byte(image, 2)] do
-      width = width + 1
-      values[width] = select(number, ...)
-    end
-  end
-  local strangers = had
-  for i = 1, limits do
-    local m = found[names[i]]
-    if m then ours[m], strangers = i, strangers - 1 end
-  end
-  if strangers > 0 then
-    for m = 1, had do
-      local i, p = ours[m], places[m]
-      if i then
-        put(ids[m], wanted[i], v1[i], v2[i], v3[i], v4[i], v5[i], v6[i])
-      elseif had <= 12 or numbers[p] > now - 60000000 then
-        -- In a home with many meters, those that say nothing any more are dropped.
-        put(ids[m], images[m], numbers[p], numbers[p + 1], numbers[p + 2], numbers[p + 3], numbers[p + 4], numbers[p + 5])
-      end
-    end
-  end
-  for i = 1, limits do
-    if have[i] and (strangers == 0 or not found[names[i]]) then
-      put(names[i], wanted[i], v1[i], v2[i], v3[i], v4[i], v5[i], v6[i])
-    end
-  end
-  shape = concat(shape)
-  keep(pack('<BHH', 1, #shape, width) .. shape .. pack('<' .. rep('d', width), unpack(values)), outcomes, ends)
+-- The home as it is now. What was asked for is packed anew, the rest stays as it is.
+local function packed(limit)
+  local size = byte(WIDTH, byte(limit.image, 2))
+  if size == 2 then return pack('<dd', limit.v1, limit.v2) end
+  if size == 3 then return pack('<ddd', limit.v1, limit.v2, limit.v3) end
+  if size == 4 then return pack('<dddd', limit.v1, limit.v2, limit.v3, limit.v4) end
+  return pack('<dddddd', limit.v1, limit.v2, limit.v3, limit.v4, limit.v5, limit.v6)
 end
+
+outcomes = concat(outcomes)
+local entry, ends, added = pack('<c8ddH', node, seq, now, #outcomes) .. outcomes, now + 60000000, 0
+for i = 1, count do
+  local limit = limits[i]
+  if limit.taken then flush(limit) end
+  if limit.place or limit.kept then
+    if limit.v1 > ends then ends = limit.v1 end
+    if not limit.place then added = added + byte(WIDTH, byte(limit.image, 2)) end
+  end
+end
+
+local same = added == 0 and not replaced and not crowded and mine > 0 and #told == #outcomes and ends <= lives
+if same and width > 64 then
+  -- Many meters: each is changed in its place.
+  for i = 1, count do
+    local limit = limits[i]
+    if limit.place then call('SETRANGE', KEYS[1], values - 1 + 8 * limit.place, packed(limit)) end
+  end
+  call('SETRANGE', KEYS[1], mine - 1, entry)
+  return concat(reply)
+end
+
+local region = home and sub(home, values, nodes - 1) or ''
+for i = 1, count do
+  local limit = limits[i]
+  local from = limit.place and 8 * limit.place
+  if from then
+    local changed = packed(limit)
+    region = sub(region, 1, from) .. changed .. sub(region, from + #changed + 1)
+  end
+end
+if same then
+  call('SETRANGE', KEYS[1], values - 1, region .. sub(home, nodes, mine - 1) .. entry)
+  return concat(reply)
+end
+
+if known == width then
+  -- No other meters: in the order of the call, by which the common call knows the home.
+  local shapes, numbers, place = {}, {}, 0
+  for i = 1, count do
+    local limit = limits[i]
+    if limit.place or limit.kept then
+      shapes[#shapes + 1] = limit.id .. pack('<HB', place, #limit.image) .. limit.image
+      numbers[#numbers + 1] = packed(limit)
+      place = place + byte(WIDTH, byte(limit.image, 2))
+    end
+  end
+  shapes = concat(shapes)
+  write(pack('<BHH', 1, #shapes, place) .. shapes, concat(numbers), entry, ends)
+  return concat(reply)
+end
+
+-- Next to others: new ones come behind them. Where there are many, those that say nothing any more are dropped first.
+local shape = sub(home, 6, values - 9)
+if added > 0 and width > 128 then
+  local kept, numbers, here, place = {}, {}, 1, 0
+  while here < #shape do
+    local at, size = unpack_from('<HB', shape, here + 8)
+    local wide = byte(WIDTH, byte(shape, here + 12))
+    if unpack_from('<d', region, 8 * at + 1) > now - 60000000 then
+      kept[#kept + 1] = sub(shape, here, here + 7) .. pack('<H', place) .. sub(shape, here + 10, here + 10 + size)
+      numbers[#numbers + 1] = sub(region, 8 * at + 1, 8 * (at + wide))
+      place = place + wide
+    end
+    here = here + 11 + size
+  end
+  shape, region, width = concat(kept), concat(numbers), place
+end
+for i = 1, count do
+  local limit = limits[i]
+  if limit.kept and not limit.place then
+    shape = shape .. limit.id .. pack('<HB', width, #limit.image) .. limit.image
+    region = region .. packed(limit)
+    width = width + byte(WIDTH, byte(limit.image, 2))
+  end
+end
+write(pack('<BHH', 1, #shape, width) .. shape, region, entry, ends)
 return concat(reply)

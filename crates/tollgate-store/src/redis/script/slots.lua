@@ -1,89 +1,103 @@
--- Slots: latest deadline, how many, earliest deadline, until when the set lives. Those taken in this call are added to
--- the set together.
-local pending = {}
-local function flush(i)
-  local slots = pending[i]
-  if not slots then return end
-  pending[i] = nil
-  call('ZADD', key[i], unpack(slots))
-  if v4[i] < v1[i] then
-    v4[i] = v1[i] + B[i] + 60000000
-    call('PEXPIRE', key[i], floor((v4[i] - now) / 1000))
+
+-- Slots. In the home: the latest deadline, how many there are, the earliest deadline, and until when the set lives. Those
+-- that are taken in this call are added to the set together.
+local counting, flush, take, renews, renew, release, waits
+if large then
+  flush = function(limit)
+    local slots = limit.taken
+    if not slots then return end
+    limit.taken = nil
+    call('ZADD', limit.key, unpack(slots))
+    if limit.v4 < limit.v1 then
+      limit.v4 = limit.v1 + limit.b + 60000000
+      call('PEXPIRE', limit.key, floor((limit.v4 - now) / 1000))
+    end
+  end
+
+  -- The deadline that comes so many after the first that has not passed.
+  local function deadline(limit, place)
+    local from = string.format('(%.0f', now)
+    local rows = call('ZRANGEBYSCORE', limit.key, from, '+inf', 'WITHSCORES', 'LIMIT', place, 1)
+    return tonumber(rows[2] or 0)
+  end
+
+  -- How many count, and the earliest deadline among them.
+  counting = function(limit)
+    if limit.v2 == 0 or limit.v3 > now then return limit.v2, limit.v3 end
+    local seen = limit.walked
+    if seen then return seen[1], seen[2] end
+    flush(limit)
+    local some = call('ZCOUNT', limit.key, string.format('(%.0f', now), '+inf')
+    local first = some > 0 and deadline(limit, 0) or 0
+    limit.walked = { some, first }
+    return some, first
+  end
+
+  waits = function(limit, some, first)
+    if some > limit.a then
+      flush(limit)
+      first = deadline(limit, some - limit.a)
+    end
+    return first > now and first - now or 0
+  end
+
+  local function lease(limit)
+    local ends = now + limit.b
+    return ends < END and ends or END
+  end
+
+  local function recount(limit)
+    limit.walked = nil
+    limit.v2 = call('ZCARD', limit.key)
+    if limit.v2 == 0 then
+      limit.v1, limit.v3, limit.v4 = 0, 0, 0
+    else
+      limit.v3 = tonumber(call('ZRANGE', limit.key, 0, 0, 'WITHSCORES')[2])
+      limit.v1 = tonumber(call('ZRANGE', limit.key, -1, -1, 'WITHSCORES')[2])
+    end
+  end
+
+  take = function(limit, slot)
+    local some, first = counting(limit)
+    if some < limit.v2 then
+      call('ZREMRANGEBYSCORE', limit.key, '-inf', now)
+      if some == 0 then limit.v4 = 0 end
+    end
+    limit.walked = nil
+    local ends = lease(limit)
+    if some == 0 then
+      limit.v1, limit.v3 = ends, ends
+    else
+      if ends > limit.v1 then limit.v1 = ends end
+      limit.v3 = ends < first and ends or first
+    end
+    limit.v2 = some + 1
+    local slots = limit.taken
+    if slots then
+      slots[#slots + 1], slots[#slots + 2] = ends, slot
+    else
+      limit.taken = { ends, slot }
+    end
+  end
+
+  renews = function(limit, slot)
+    if limit.v2 == 0 then return false end
+    flush(limit)
+    local ends = call('ZSCORE', limit.key, slot)
+    return ends and tonumber(ends) > now
+  end
+
+  renew = function(limit, slot)
+    local ends = lease(limit)
+    limit.taken = { ends, slot }
+    if ends > limit.v1 then limit.v1 = ends end
+    flush(limit)
+    recount(limit)
+  end
+
+  release = function(limit, slot)
+    if limit.v2 == 0 then return end
+    flush(limit)
+    if call('ZREM', limit.key, slot) == 1 then recount(limit) end
   end
 end
-
-local function after_now() return string.format('(%.0f', now) end
-
--- How many count, and the earliest deadline among them.
-local function counting(i)
-  if v2[i] == 0 or v3[i] > now then return v2[i], v3[i] end
-  local seen = walked[i]
-  if seen then return seen[1], seen[2] end
-  flush(i)
-  local count = call('ZCOUNT', key[i], after_now(), '+inf')
-  local first = 0
-  if count > 0 then
-    first = tonumber(call('ZRANGEBYSCORE', key[i], after_now(), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2])
-  end
-  walked[i] = { count, first }
-  return count, first
-end
-
--- Looks up how many there are, the earliest and the latest.
-local function recount(i)
-  walked[i] = nil
-  v2[i] = call('ZCARD', key[i])
-  if v2[i] == 0 then
-    v1[i], v3[i], v4[i] = 0, 0, 0
-  else
-    v3[i] = tonumber(call('ZRANGE', key[i], 0, 0, 'WITHSCORES')[2])
-    v1[i] = tonumber(call('ZRANGE', key[i], -1, -1, 'WITHSCORES')[2])
-  end
-end
-
-local function take(i, slot)
-  local count, first = counting(i)
-  if count < v2[i] then
-    call('ZREMRANGEBYSCORE', key[i], '-inf', now)
-    if count == 0 then v4[i] = 0 end
-  end
-  walked[i] = nil
-  local deadline = now + B[i]
-  if deadline > 4294967295000000 then deadline = 4294967295000000 end
-  if count == 0 then
-    v1[i], v3[i] = deadline, deadline
-  else
-    if deadline > v1[i] then v1[i] = deadline end
-    v3[i] = deadline < first and deadline or first
-  end
-  v2[i] = count + 1
-  local slots = pending[i]
-  if not slots then
-    pending[i] = { deadline, slot }
-  else
-    slots[#slots + 1], slots[#slots + 2] = deadline, slot
-  end
-end
-
-local function renews(i, slot)
-  if v2[i] == 0 then return false end
-  flush(i)
-  local deadline = call('ZSCORE', key[i], slot)
-  return deadline and tonumber(deadline) > now
-end
-
-local function renew(i, slot)
-  local deadline = now + B[i]
-  if deadline > 4294967295000000 then deadline = 4294967295000000 end
-  pending[i] = { deadline, slot }
-  if deadline > v1[i] then v1[i] = deadline end
-  flush(i)
-  recount(i)
-end
-
-local function release(i, slot)
-  if v2[i] == 0 then return end
-  flush(i)
-  if call('ZREM', key[i], slot) == 1 then recount(i) end
-end
-

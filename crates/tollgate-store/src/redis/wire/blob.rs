@@ -20,6 +20,8 @@ pub(crate) struct StoredMeter {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Blob {
     pub(crate) meters: Vec<StoredMeter>,
+    /// Until when its key lives.
+    lives: u64,
     nodes: Vec<u8>,
 }
 
@@ -40,40 +42,38 @@ impl Blob {
         }
         let (length, count) = (bytes.short()?, bytes.short()?);
         let mut shape = Bytes(bytes.take(length.into())?);
+        let lives = bytes.number()?;
+        let numbers = (0..count).map(|_| bytes.number()).collect::<Result<Vec<u64>, _>>()?;
         let mut meters = Vec::new();
         while !shape.is_empty() {
-            let (id, size) = (shape.array()?, shape.byte()?);
-            let image = shape.take(size.into())?.to_vec();
-            meters.push(StoredMeter { id, image, numbers: Vec::new() });
+            let (id, place, size) = (shape.array()?, usize::from(shape.short()?), shape.byte()?);
+            let mut meter = StoredMeter { id, image: shape.take(size.into())?.to_vec(), numbers: Vec::new() };
+            let its = numbers.get(place..place + usize::from(width(&meter.rule()?)));
+            meter.numbers = its.ok_or(Malformed("a home with too few numbers"))?.to_vec();
+            meters.push(meter);
         }
-        let mut left = count;
-        for meter in &mut meters {
-            let numbers = width(&meter.rule()?);
-            left = left.checked_sub(numbers).ok_or(Malformed("a home with too few numbers"))?;
-            meter.numbers = (0..numbers).map(|_| bytes.number()).collect::<Result<_, _>>()?;
-        }
-        if left > 0 {
-            return Err(Malformed("a home with too many numbers"));
-        }
-        Ok(Self { meters, nodes: bytes.0.to_vec() })
+        Ok(Self { meters, lives, nodes: bytes.0.to_vec() })
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut shape = Vec::new();
+        let (mut shape, mut place) = (Vec::new(), 0);
         for meter in &self.meters {
             shape.extend(meter.id);
+            shape.extend(u16::try_from(place).unwrap_or(u16::MAX).to_le_bytes());
+            place += meter.numbers.len();
             shape.push(u8::try_from(meter.image.len()).unwrap_or(u8::MAX));
             shape.extend(&meter.image);
         }
         let numbers = self.meters.iter().flat_map(|meter| &meter.numbers);
-        let mut blob = front(&shape, u16::try_from(numbers.clone().count()).unwrap_or(u16::MAX));
+        let mut blob = front(&shape, u16::try_from(place).unwrap_or(u16::MAX));
+        put(self.lives, &mut blob);
         numbers.for_each(|number| put(*number, &mut blob));
         blob.extend(&self.nodes);
         blob
     }
 }
 
-/// What a home begins with: everything before its numbers.
+/// What a home begins with: everything before the instant until which it lives.
 pub(crate) fn front(shape: &[u8], numbers: u16) -> Vec<u8> {
     let mut front = Vec::with_capacity(shape.len() + 160);
     front.push(LAYOUT);

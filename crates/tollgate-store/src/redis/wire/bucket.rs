@@ -1,8 +1,9 @@
 //! Token buckets in numbers below 2^53.
 //!
-//! Nearly all buckets fit as the core has them, in fractions of a nanosecond. Those that do not are kept in the coarser
-//! fraction of a microsecond in which all their charges are whole, and the script divides their products piece by piece.
-//! Either way nothing is rounded, except what an edit of the limit carries over: that is rounded up to the next fraction.
+//! Nearly all buckets fit as the core has them, in fractions of a nanosecond. Those that do not are kept in the
+//! coarser fraction of a microsecond in which all their charges are whole, and the script divides their products
+//! piece by piece. Either way nothing is rounded, except what an edit of the limit carries over: that is rounded up
+//! to the next fraction.
 
 use tollgate_core::rule::TokenBucket;
 use tollgate_core::rule::token_bucket::Tat;
@@ -53,7 +54,8 @@ impl Grid {
     pub(crate) fn tat(self, micros: u64, fraction: u64) -> Tat {
         let (parts, above) = match self {
             Self::Fine { parts, .. } => (parts, fraction),
-            // 1000·parts is a multiple of q: what is whole in fractions of a microsecond is so in those of a nanosecond.
+            // 1000·parts is a multiple of q: what is whole in fractions of a microsecond is so in those of a
+            // nanosecond.
             Self::Coarse { q, parts, .. } => (parts, fraction.saturating_mul(MICRO * parts / q)),
         };
         let nanos = micros.saturating_mul(MICRO).saturating_add(above / parts);

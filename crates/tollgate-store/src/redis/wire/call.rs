@@ -4,11 +4,12 @@ use tollgate_core::plan::{HomeId, Mode};
 use tollgate_core::time::Timestamp;
 
 use super::LAYOUT;
+use super::blob::front;
 use super::limit::{Kind, WireLimit};
 use super::number::{micros, put};
 use crate::redis::meters::{Ask, CallError, HomeCall, NodeId, Seq};
 
-/// One request that owes to a fine token bucket and to a window: the call that is made most.
+/// Requests that owe to a fine token bucket and to a window: the call that is made most.
 const COMMON: u8 = 1;
 /// Any plans; limits whose meters are large come with their keys.
 const PLANS: u8 = 2;
@@ -65,7 +66,7 @@ impl<'p> WireCall<'p> {
         };
         if keys == Keys::Needed && wire.is_common(call) {
             wire.put_start(COMMON, node, call.seq, when.at);
-            wire.put_common(call, when);
+            wire.put_common(call, when)?;
             return Ok(wire);
         }
         let operation = if keys == Keys::All { PLANS_WITH_KEYS } else { PLANS };
@@ -89,22 +90,19 @@ impl<'p> WireCall<'p> {
     }
 
     fn is_common(&self, call: &HomeCall<'_>) -> bool {
-        let [ask] = call.asks else { return false };
         let [bucket, window] = self.limits.as_slice() else { return false };
-        ask.plan.mode == Mode::Charge
-            && self.places == [0, 1]
-            && bucket.kind == Kind::FineBucket
+        bucket.kind == Kind::FineBucket
             && matches!(window.kind, Kind::FixedWindow | Kind::Calendar)
             && !bucket.is_billed()
             && !window.is_billed()
+            && call.asks.iter().all(|ask| ask.plan.mode == Mode::Charge && ask.plan.charges().len() == 2)
+            && self.places.chunks(2).all(|places| places == [0, 1])
     }
 
-    /// Cost and numbers of the bucket; cost, limit, length (a calendar's is 0) and bounds of the window.
-    fn put_common(&mut self, call: &HomeCall<'_>, when: When) {
-        let charges = call.asks.iter().flat_map(|ask| ask.plan.charges());
-        for (limit, charge) in self.limits.iter().zip(charges) {
-            put(charge.cost.get(), &mut self.body);
-            let mut numbers = Vec::new();
+    /// The numbers of the bucket; limit, length (a calendar's is 0) and bounds of the window; then the costs.
+    fn put_common(&mut self, call: &HomeCall<'_>, when: When) -> Result<(), CallError> {
+        for limit in &self.limits {
+            let mut numbers = Vec::with_capacity(48);
             limit.put_numbers(when.near, &mut numbers);
             match limit.kind {
                 Kind::Calendar => {
@@ -120,6 +118,11 @@ impl<'p> WireCall<'p> {
                 _ => self.body.extend(numbers),
             }
         }
+        self.put_count(call.asks.len())?;
+        for charge in call.asks.iter().flat_map(|ask| ask.plan.charges()) {
+            put(charge.cost.get(), &mut self.body);
+        }
+        Ok(())
     }
 
     fn put_limits(&mut self, home: HomeId, when: When, keys: Keys) {
@@ -213,7 +216,10 @@ fn limits_of<'p>(asks: &[Ask<'p>]) -> Result<(Vec<WireLimit<'p>>, Vec<usize>), C
 }
 
 fn head_of(limits: &[WireLimit<'_>]) -> Vec<u8> {
-    let mut shape = Vec::with_capacity(64);
-    limits.iter().for_each(|limit| limit.put_shape(&mut shape));
-    super::blob::front(&shape, limits.iter().map(WireLimit::width).sum())
+    let (mut shape, mut numbers) = (Vec::with_capacity(64), 0);
+    for limit in limits {
+        limit.put_shape(numbers, &mut shape);
+        numbers += limit.width();
+    }
+    front(&shape, numbers)
 }

@@ -70,9 +70,9 @@ fn is_large(rule: &Rule) -> bool {
 }
 
 fn image(limit: &WireLimit<'_>) -> Vec<u8> {
-    let mut shape = Vec::new();
-    limit.put_shape(&mut shape);
-    shape.split_off(size_of_val(&limit.id) + 1)
+    let mut image = Vec::new();
+    limit.put_image(&mut image);
+    image
 }
 
 /// A meter as the core has it. Of a list only its sum matters, which becomes its only entry: no usage is carried over

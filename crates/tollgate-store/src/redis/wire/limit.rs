@@ -96,14 +96,20 @@ impl<'p> WireLimit<'p> {
         std::ptr::eq(ours, charge.limit) || (ours.rule == charge.limit.rule && self.is_billed() == billed)
     }
 
-    /// Appends its part of the shape.
-    pub(crate) fn put_shape(&self, into: &mut Vec<u8>) {
+    /// Appends its part of the shape of a home in which its numbers have this place.
+    pub(crate) fn put_shape(&self, numbers: u16, into: &mut Vec<u8>) {
         into.extend(self.id);
+        into.extend(numbers.to_le_bytes());
         let place = into.len();
         into.push(0);
-        encode_entry(&self.charge.limit.name, self.rule(), into);
+        self.put_image(into);
         // Names and zones are short: an image has far less than 255 bytes.
         into[place] = u8::try_from(into.len() - place - 1).unwrap_or(u8::MAX);
+    }
+
+    /// Appends the image by which a home tells whether a limit was edited.
+    pub(crate) fn put_image(&self, into: &mut Vec<u8>) {
+        encode_entry(&self.charge.limit.name, self.rule(), into);
     }
 
     /// How many numbers its meter has.

@@ -16,8 +16,8 @@ impl Told {
         Ok(match bytes.byte()? {
             0 => Self::Admitted { overage: 0 },
             1 => Self::Admitted { overage: bytes.number()? },
-            2 => Self::Refused { by: bytes.byte()?.into() },
-            3 => Self::NeverFits { by: bytes.byte()?.into() },
+            code @ 2..=17 => Self::Refused { by: usize::from(code) - 2 },
+            code @ 18..=33 => Self::NeverFits { by: usize::from(code) - 18 },
             _ => return Err(Malformed("an outcome that does not exist")),
         })
     }

@@ -5,7 +5,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::event::{AccessKind, AccessMode};
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 /// How long a file must be left alone before it is read: editors write in several steps.
 const QUIET: Duration = Duration::from_millis(50);
@@ -55,10 +56,14 @@ fn watch(file: &Path, nudges: Sender<Nudge>) -> anyhow::Result<RecommendedWatche
     };
     let name = file.file_name().map(ToOwned::to_owned);
     let told = move |event: notify::Result<notify::Event>| {
-        let ours = event.is_ok_and(|event| {
-            // A symbolic link to the file, as clusters mount them, changes under another name: anything but a mere look
-            // at another file may be it.
-            !event.kind.is_access() || event.paths.iter().any(|path| path.file_name() == name.as_deref())
+        let ours = event.is_ok_and(|event| match event.kind {
+            EventKind::Access(AccessKind::Close(AccessMode::Write)) => {
+                event.paths.iter().any(|path| path.file_name() == name.as_deref())
+            }
+            // To read the file is no change of it: we would call ourselves.
+            EventKind::Access(_) => false,
+            // A symbolic link to the file, as clusters mount them, changes under another name: this may be it.
+            _ => true,
         });
         if ours {
             // Nobody listens any more: the server is ending.

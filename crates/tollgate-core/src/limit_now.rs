@@ -1,0 +1,79 @@
+//! What one limit says after a plan was settled, in numbers: all that answers tell of it.
+
+use crate::limit::{Axis, LimitName};
+use crate::plan::{Charge, ChargePlan};
+use crate::rule::Rule;
+use crate::settle::Reading;
+use crate::time::{Nanos, Timestamp};
+
+/// What one limit says now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LimitNow {
+    /// Which.
+    pub name: LimitName,
+    /// What it protects.
+    pub axis: Axis,
+    /// The amount per its window.
+    pub limit: u64,
+    /// The most that fits at once.
+    pub capacity: u64,
+    /// The window over which the capacity is allotted, in seconds: for a bucket, the time in which it fills. Nothing
+    /// for slots.
+    pub window_s: Option<u64>,
+    /// What counts against it.
+    pub used: u64,
+    /// The most that would be admitted now.
+    pub remaining: u64,
+    /// What was used above it, where that is billed.
+    pub overage: u64,
+    /// How long until more is free.
+    pub next: Nanos,
+    /// How long until it is as if never used; for a quota, until its period ends.
+    pub reset: Nanos,
+}
+
+impl LimitNow {
+    /// What the limits of a settled plan say, in its order.
+    pub fn all(plan: &ChargePlan<'_>, readings: &[Reading]) -> Vec<Self> {
+        plan.charges()
+            .iter()
+            .zip(readings)
+            .map(|(charge, reading)| Self::of(charge, reading, plan.now))
+            .collect()
+    }
+
+    fn of(charge: &Charge<'_>, reading: &Reading, now: Timestamp) -> Self {
+        let limit = charge.limit;
+        Self {
+            name: limit.name.clone(),
+            axis: limit.axis,
+            limit: limit.rule.per_window(),
+            capacity: limit.rule.capacity(),
+            window_s: window_s(charge, now),
+            used: reading.used,
+            remaining: reading.remaining,
+            overage: reading.overage,
+            next: reading.next,
+            reset: match limit.axis {
+                // An unused quota has nothing to reset; its period still ends.
+                Axis::Quota if reading.reset == Nanos::ZERO => reading.next,
+                _ => reading.reset,
+            },
+        }
+    }
+}
+
+fn window_s(charge: &Charge<'_>, now: Timestamp) -> Option<u64> {
+    match &charge.limit.rule {
+        Rule::TokenBucket(bucket) => Some(bucket.fill_time().as_secs_ceil()),
+        Rule::FixedWindow(rule)
+        | Rule::SlidingWindow(rule)
+        | Rule::SlidingBuckets(rule)
+        | Rule::SlidingLog(rule) => Some(u64::from(rule.window.as_secs())),
+        Rule::Calendar { calendar, .. } => {
+            let period = charge.period.unwrap_or_else(|| calendar.period_at(now));
+            Some(period.length().as_secs_ceil())
+        }
+        Rule::Concurrency { .. } => None,
+    }
+}

@@ -1,0 +1,77 @@
+//! Meters that several nodes share, in a Redis or Valkey, and what stands in for them while it is away.
+
+mod decide;
+mod fallback;
+mod finish;
+mod journal;
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex, MutexGuard};
+use tollgate_core::plan::HomeId;
+use tollgate_core::tariff::{Plan, Request};
+use tollgate_store::redis::{Homes, Meters, NodeId, Owed};
+
+use fallback::Fallbacks;
+use journal::Journal;
+
+/// Names that are being charged wait for each other in so many lines.
+const LINES: usize = 64;
+
+/// What an engine needs to decide by a store that several nodes share.
+#[derive(Clone)]
+pub struct SharedParts {
+    /// The meters, as this node asks them.
+    pub homes: Homes,
+    /// The meters, as the journal asks them: under a number of its own, so that what it settles is settled once.
+    pub journal: Meters,
+    /// This node.
+    pub node: NodeId,
+}
+
+impl fmt::Debug for SharedParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedParts").field("node", &self.node).finish_non_exhaustive()
+    }
+}
+
+/// The store that several nodes share.
+pub(crate) struct Shared {
+    pub(crate) homes: Homes,
+    node: NodeId,
+    /// Where that is done which nobody waits for.
+    runtime: Handle,
+    pub(crate) journal: Journal,
+    fallbacks: Fallbacks,
+    lines: Box<[Mutex<()>]>,
+}
+
+impl Shared {
+    /// Must be called within a tokio runtime.
+    pub(crate) fn new(parts: SharedParts) -> Self {
+        Self {
+            homes: parts.homes,
+            node: parts.node,
+            runtime: Handle::current(),
+            journal: Journal::new(parts.journal, parts.node),
+            fallbacks: Fallbacks::default(),
+            lines: (0..LINES).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// Forgets what nobody uses any more.
+    pub(crate) fn sweep(&self) {
+        self.fallbacks.sweep();
+    }
+
+    fn owed(&self, plan: &Arc<Plan>, request: Request) -> Owed {
+        Owed { plan: Arc::clone(plan), request, holder: self.node }
+    }
+
+    /// Of two requests with one name, one waits here until the other is decided.
+    async fn line(&self, home: HomeId, key: u64) -> MutexGuard<'_, ()> {
+        self.lines[usize::try_from((home.0 ^ u128::from(key)) % LINES as u128).unwrap_or(0)].lock().await
+    }
+}

@@ -1,0 +1,215 @@
+//! The way of a request whose meters are far away.
+
+use std::sync::Arc;
+
+use tollgate_core::limit_now::LimitNow;
+use tollgate_core::plan::Mode;
+use tollgate_core::settle::Outcome;
+use tollgate_core::tariff::{Charges, Plan, Request};
+use tollgate_core::time::Timestamp;
+use tollgate_ledger::{Flags, Kind, Position};
+use tollgate_store::directory::Looked;
+use tollgate_store::key_text::PresentedKey;
+use tollgate_store::redis::Away;
+
+use super::Shared;
+use super::fallback::{is_closed, is_owed};
+use crate::answer::ErrorCode;
+use crate::decide::{Caller, Reached, Settled, Way, answer_of};
+use crate::decision::{Answer, Decision, Denial, StoreMode};
+use crate::engine::Engine;
+use crate::permit::{Kept, Permit, Settles};
+use crate::record::record;
+use crate::request::{CallerRequest, Credential};
+use crate::unsettled::Unsettled;
+
+impl Engine {
+    /// Whether deciding may have to wait for a store that several nodes share: then only [`Engine::decided`] decides.
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Whether the store decides at the moment.
+    pub fn store_mode(&self) -> StoreMode {
+        match self.shared.as_ref().map(|shared| shared.homes.mode()) {
+            None | Some(tollgate_store::redis::StoreMode::Normal) => StoreMode::Normal,
+            Some(tollgate_store::redis::StoreMode::Degraded) => StoreMode::Degraded,
+        }
+    }
+
+    /// Decides, wherever the meters are, and waits for what the policy wants to be waited for.
+    pub async fn decided(&self, request: &CallerRequest<'_>, now: Timestamp) -> Decision {
+        let decision = match &self.shared {
+            None => self.decide(request, now),
+            Some(shared) => self.decide_shared(shared, request, now).await,
+        };
+        self.settled(decision).await
+    }
+
+    /// As [`Engine::decided`], for whoever decides on several before any is waited for.
+    pub async fn unsettled(&self, request: &CallerRequest<'_>, now: Timestamp) -> Unsettled<&Self> {
+        let decision = match &self.shared {
+            None => self.decide(request, now),
+            Some(shared) => self.decide_shared(shared, request, now).await,
+        };
+        Unsettled::new(self, decision)
+    }
+
+    async fn decide_shared(&self, shared: &Shared, request: &CallerRequest<'_>, now: Timestamp) -> Decision {
+        self.fetch_key(request, now).await;
+        let way = self.way(request, now);
+        match self.until_limits(&way) {
+            Reached::Decided(decision) => *decision,
+            Reached::LacksScope(caller, permit, error) => {
+                self.refuse_shared(shared, &way, caller, &permit, error).await
+            }
+            Reached::Limits(caller, permit) => match way.name() {
+                None => self.settle_shared(shared, &way, caller, permit).await,
+                Some(name) => self.settle_once_shared(shared, &way, caller, permit, name).await,
+            },
+        }
+    }
+
+    /// Brings a key into memory that is not there. Whether it is one is seen where it is looked up.
+    async fn fetch_key(&self, request: &CallerRequest<'_>, now: Timestamp) {
+        let (Credential::Key(text) | Credential::ServiceToken(text)) = request.credential else { return };
+        let Ok(presented) = PresentedKey::parse(text) else { return };
+        if matches!(self.directory.verify(&presented, now), Looked::Ask) {
+            // While the store is away, those who are known already are served all the same.
+            let _ = self.directory.fetch(&presented, now).await;
+        }
+    }
+
+    /// Refuses a known caller for a reason that is no limit's. Its limits are shown if the store says them.
+    async fn refuse_shared(
+        &self,
+        shared: &Shared,
+        way: &Way<'_>,
+        caller: Caller,
+        permit: &Permit,
+        error: ErrorCode,
+    ) -> Decision {
+        let limits = shared.look(&permit.plan, way.request_of(permit, Mode::Peek, Charges::All)).await;
+        let mut decision = way.decision(caller, permit.route, Answer::Denied(Denial::of(error)));
+        decision.limits = limits.unwrap_or_default();
+        if error == ErrorCode::Unavailable {
+            decision.deny_unavailable();
+        }
+        decision
+    }
+
+    async fn settle_once_shared(
+        &self,
+        shared: &Shared,
+        way: &Way<'_>,
+        caller: Caller,
+        mut permit: Permit,
+        name: &str,
+    ) -> Decision {
+        let idempotency = self.idempotency(way, name, permit.cost);
+        let home = caller.home;
+        let _turn = shared.line(home, idempotency.key).await;
+        let found = self.repeats.hold(home, idempotency.key).find(home, idempotency.key, way.now);
+        match found {
+            Some(charged) if charged.request != idempotency.request => {
+                let conflict = ErrorCode::IdempotencyConflict;
+                self.refuse_shared(shared, way, caller, &permit, conflict).await
+            }
+            Some(charged) => {
+                // Charged already. Only what a request in flight takes is taken again.
+                permit.decision = charged.decision;
+                permit.cost = None;
+                permit.settles = Settles::Nothing;
+                let mut decision = self.settle_shared(shared, way, caller, permit).await;
+                decision.id = charged.decision;
+                if way.is_strict() && decision.is_admitted() {
+                    decision.pending = self.spool.tail().0.checked_sub(1).map(Position);
+                }
+                decision
+            }
+            None => {
+                permit.idempotency = Some(idempotency);
+                let decision = self.settle_shared(shared, way, caller, permit).await;
+                if decision.is_admitted() {
+                    self.repeats.hold(home, idempotency.key).remember(home, idempotency, way.id, way.now);
+                }
+                decision
+            }
+        }
+    }
+
+    /// All limits together, in the store. If it is away, what the policy says for that decides.
+    async fn settle_shared(
+        &self,
+        shared: &Shared,
+        way: &Way<'_>,
+        caller: Caller,
+        mut permit: Permit,
+    ) -> Decision {
+        let (mode, charges) = (way.mode(), permit.charges());
+        let room = match (mode, permit.cost) {
+            (Mode::Charge, Some(_)) => match self.room(&way.policy, &permit.plan) {
+                Ok(room) => room,
+                Err(error) => return self.refuse_shared(shared, way, caller, &permit, error).await,
+            },
+            _ => None,
+        };
+        let request = way.request_of(&permit, mode, charges);
+        let Ok(settled) = shared.homes.settle(shared.owed(&permit.plan, request)).await else {
+            drop(room);
+            return self.settle_here(shared, way, caller, permit);
+        };
+        permit.charged_at = settled.now;
+        let recorded = match (room, settled.outcome) {
+            (Some(room), Outcome::Admitted { overage }) => {
+                Some(room.append(&record(&permit, Kind::Charge, permit.cost, overage, settled.now)))
+            }
+            _ => None,
+        };
+        let sold = Arc::clone(&permit.plan);
+        let plan = sold.tariff.plan(&Request { now: settled.now, ..request });
+        let answer = answer_of(&plan, settled.outcome);
+        let limits = if charges == Charges::All {
+            LimitNow::all(&plan, &settled.readings)
+        } else {
+            // What it does not take is shown all the same.
+            let all = way.request_of(&permit, Mode::Peek, Charges::All);
+            shared.look(&sold, all).await.unwrap_or_default()
+        };
+        let outcome = Settled { outcome: settled.outcome, recorded };
+        let mut decision = way.conclude(caller, permit, outcome, answer, limits);
+        decision.now = settled.now;
+        decision
+    }
+
+    /// Decides here, because the store is away.
+    fn settle_here(&self, shared: &Shared, way: &Way<'_>, caller: Caller, mut permit: Permit) -> Decision {
+        let degraded = &way.policy.policy().degraded;
+        if is_closed(degraded, &permit.plan) {
+            let mut decision =
+                way.decision(caller, permit.route, Answer::Denied(Denial::of(ErrorCode::Unavailable)));
+            decision.deny_unavailable();
+            decision.mode = StoreMode::Degraded;
+            return decision;
+        }
+        let owed = is_owed(degraded, &permit.plan) && permit.cost.is_some();
+        permit.flags = if owed { Flags::DEGRADED | Flags::OWED } else { Flags::DEGRADED };
+        permit.plan = shared.fallbacks.of(&permit.plan, degraded, &self.meters);
+        permit.kept = Kept::Here;
+        let mut decision = self.settle(way, caller, permit);
+        if owed && decision.is_admitted() && way.mode() == Mode::Charge {
+            shared.journal.wake();
+        }
+        decision.mode = StoreMode::Degraded;
+        decision
+    }
+}
+
+impl Shared {
+    /// What all limits of a request say.
+    pub(crate) async fn look(&self, plan: &Arc<Plan>, request: Request) -> Result<Vec<LimitNow>, Away> {
+        let settled = self.homes.settle(self.owed(plan, request)).await?;
+        let asked = plan.tariff.plan(&Request { now: settled.now, ..request });
+        Ok(LimitNow::all(&asked, &settled.readings))
+    }
+}

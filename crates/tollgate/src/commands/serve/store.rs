@@ -1,0 +1,67 @@
+//! Opening the engine: over a store in this process, or over one that several nodes share.
+
+use anyhow::Context as _;
+use tollgate_core::policy::{Document, StoreSettings};
+use tollgate_engine::{Clustered, Embedded, Engine, Progress, Recovered};
+use tollgate_ledger::SpoolSettings;
+use tollgate_store::redis::{Address, LinkOptions, Password};
+
+use super::data_dir::DataDir;
+use super::progress;
+use super::secrets::Secrets;
+use crate::environment;
+
+/// The engine with its meters as they were when the last process ended.
+pub(super) async fn open(
+    data_dir: &DataDir,
+    secrets: &Secrets,
+    document: Document,
+) -> anyhow::Result<Engine> {
+    let mut line = progress::Line::new();
+    let show = |progress: Progress| line.show(progress);
+    let (dir, secret) = (data_dir.path(), secrets.secret.as_bytes());
+    let trusted_proxies = document.server.trusted_proxies;
+    let opened: anyhow::Result<_> = match &document.store {
+        StoreSettings::Embedded => {
+            let embedded = Embedded { trusted_proxies, ..Embedded::new(document.policy) };
+            embedded.open(dir, secret, show).map_err(Into::into)
+        }
+        StoreSettings::Redis { url, .. } => {
+            let address = Address::parse(url).with_context(|| format!("`store: {url}`"))?;
+            let clustered = Clustered {
+                policy: document.policy,
+                trusted_proxies,
+                address,
+                link: link_options()?,
+                spool: SpoolSettings::default(),
+            };
+            let opened = clustered.open(dir, secret, show).await;
+            opened.with_context(|| format!("cannot use the store {url}"))
+        }
+    };
+    line.end();
+    let (engine, recovered) = opened?;
+    report(recovered);
+    Ok(engine)
+}
+
+fn link_options() -> anyhow::Result<LinkOptions> {
+    Ok(LinkOptions {
+        username: environment::secret(environment::REDIS_USERNAME)?,
+        password: environment::secret(environment::REDIS_PASSWORD)?.map(Password::new),
+        ..LinkOptions::default()
+    })
+}
+
+fn report(recovered: Recovered) {
+    if recovered.torn > 0 {
+        tracing::info!(
+            torn = recovered.torn,
+            "records that were cut off were left out: they were never answered"
+        );
+    }
+    if recovered.unreadable > 0 {
+        tracing::error!(homes = recovered.unreadable, "meters could not be read and start anew");
+    }
+    tracing::info!(homes = recovered.homes, records = recovered.records, "recovered");
+}
