@@ -39,6 +39,8 @@ pub(crate) struct Way<'w> {
     pub(crate) id: DecisionId,
     slot: SlotId,
     pub(crate) now: Timestamp,
+    /// What the key was found to be, where that was looked up before.
+    pub(crate) verified: Option<Verified>,
 }
 
 /// What became of a plan.
@@ -78,7 +80,7 @@ impl Engine {
     /// A request at the beginning of its way.
     pub(crate) fn way<'w>(&self, request: &'w CallerRequest<'w>, now: Timestamp) -> Way<'w> {
         let (id, count) = self.ids.next(now);
-        Way { request, policy: self.snapshot.load_full(), id, slot: SlotId(count), now }
+        Way { request, policy: self.snapshot.load_full(), id, slot: SlotId(count), now, verified: None }
     }
 
     /// The part of the way before any limit is asked. It never waits.
@@ -116,15 +118,15 @@ impl Engine {
             }
         };
         let presented = PresentedKey::parse(text).map_err(|_| ErrorCode::InvalidKey)?;
-        let key = match self.directory.verify(&presented, way.now) {
-            Looked::Known(Verified::Key(key)) => key,
-            Looked::Known(Verified::Invalid) => return Err(ErrorCode::InvalidKey),
-            // Whoever calls has fetched the key before, or the store is away.
-            Looked::Ask => match self.directory.known_while_away(&presented, way.now) {
-                Some(Verified::Key(key)) => key,
-                Some(Verified::Invalid) => return Err(ErrorCode::InvalidKey),
-                None => return Err(ErrorCode::Unavailable),
-            },
+        let verified = match &way.verified {
+            Some(verified) => Some(verified.clone()),
+            None => self.known(&presented, way.now),
+        };
+        let key = match verified {
+            Some(Verified::Key(key)) => key,
+            Some(Verified::Invalid) => return Err(ErrorCode::InvalidKey),
+            // It cannot be told from a key that was made a moment ago.
+            None => return Err(ErrorCode::Unavailable),
         };
         let account = Arc::clone(&key.account);
         let plan = way
@@ -135,6 +137,15 @@ impl Engine {
             return Err(ErrorCode::InvalidKey);
         }
         Ok(Caller { plan, home: account.home, account: Some(account), key: Some(key) })
+    }
+
+    /// What is known of a key without asking anybody.
+    #[inline]
+    fn known(&self, presented: &PresentedKey<'_>, now: Timestamp) -> Option<Verified> {
+        match self.directory.verify(presented, now) {
+            Looked::Known(verified) => Some(verified),
+            Looked::Ask => self.directory.known_while_away(presented, now),
+        }
     }
 
     /// Admits a caller whose limits are not asked. It is recorded like any other.

@@ -8,7 +8,7 @@ use tollgate_core::settle::Outcome;
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::{Flags, Kind, Position};
-use tollgate_store::directory::Looked;
+use tollgate_store::directory::{Looked, Verified};
 use tollgate_store::key_text::PresentedKey;
 use tollgate_store::redis::Away;
 
@@ -56,8 +56,8 @@ impl Engine {
     }
 
     async fn decide_shared(&self, shared: &Shared, request: &CallerRequest<'_>, now: Timestamp) -> Decision {
-        self.fetch_key(request, now).await;
-        let way = self.way(request, now);
+        let verified = self.look_up_key(request, now).await;
+        let way = Way { verified, ..self.way(request, now) };
         match self.until_limits(&way) {
             Reached::Decided(decision) => *decision,
             Reached::LacksScope(caller, permit, error) => {
@@ -70,13 +70,19 @@ impl Engine {
         }
     }
 
-    /// Brings a key into memory that is not there. Whether it is one is seen where it is looked up.
-    async fn fetch_key(&self, request: &CallerRequest<'_>, now: Timestamp) {
-        let (Credential::Key(text) | Credential::ServiceToken(text)) = request.credential else { return };
-        let Ok(presented) = PresentedKey::parse(text) else { return };
-        if matches!(self.directory.verify(&presented, now), Looked::Ask) {
-            // While the store is away, those who are known already are served all the same.
-            let _ = self.directory.fetch(&presented, now).await;
+    /// What the key of a request is, by memory or by the store. Nothing while the store is away: those who are known
+    /// already are served all the same.
+    async fn look_up_key(&self, request: &CallerRequest<'_>, now: Timestamp) -> Option<Verified> {
+        let (Credential::Key(text) | Credential::ServiceToken(text)) = request.credential else {
+            return None;
+        };
+        let presented = PresentedKey::parse(text).ok()?;
+        match self.directory.verify(&presented, now) {
+            Looked::Known(verified) => Some(verified),
+            // Nobody waits for a store that is known to be away.
+            Looked::Ask if self.store_mode() == StoreMode::Degraded => None,
+            // The answer is used as it came: what changes meanwhile may keep it from being remembered.
+            Looked::Ask => self.directory.fetch(&presented, now).await.ok(),
         }
     }
 

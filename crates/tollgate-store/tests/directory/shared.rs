@@ -1,7 +1,7 @@
 //! What holds where several nodes share a directory in Redis.
 
 mod away;
-mod cluster;
+mod failover;
 mod layout;
 mod nodes;
 mod remembered;

@@ -91,8 +91,7 @@ async fn listen(news: PubSub, Listening(cache): &Listening) {
 fn hear(message: &Msg, cache: &Cache) {
     match str::from_utf8(message.get_payload_bytes()).ok().and_then(News::parse) {
         Some(news) => cache.hear(news),
-        // Whatever it is: all that was read before it may be wrong.
-        None => cache.listen(),
+        None => cache.hear_of_anything(),
     }
 }
 

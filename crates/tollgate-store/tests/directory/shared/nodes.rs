@@ -1,10 +1,14 @@
 //! Two nodes of one store: what one does, the other obeys at once.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use tollgate_core::time::Nanos;
-use tollgate_store::directory::{CustomBody, Directory, Looked, Page, PageLimit, Verified, WriteError};
+use tollgate_store::directory::{
+    Counts, CustomBody, Directory, Looked, Page, PageLimit, Verified, WriteError,
+};
 use tollgate_store::key_text::{PresentedKey, SecretText};
 use tollgate_testkit::redis::Engine;
 
@@ -98,6 +102,23 @@ async fn a_key_that_was_unknown_works_once_it_is_made() {
     until(&two, &secret, |seen| is_of_tier(seen, "free")).await;
 }
 
+#[tokio::test]
+async fn a_write_that_nobody_waits_for_is_done() {
+    let room = Room::redis(Engine::Redis);
+    let directory = room.open().await;
+    {
+        let who = at(0);
+        let mut abandoned = pin!(directory.create_account(new_account("acme"), &who));
+        let _ = abandoned.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    }
+    let done = async {
+        while directory.find_account("acme").await.unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PROMISED, done).await.expect("it is done");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_who_make_the_same_account_one_does() {
     let room = Room::redis(Engine::Redis);
@@ -122,6 +143,24 @@ async fn of_many_who_make_the_same_account_one_does() {
         assert_eq!((made, refused), (1, 39));
     }
     assert_eq!(nodes[0].counts().await.unwrap().accounts, 5);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_is_revoked_once_whoever_is_faster() {
+    let room = Room::redis(Engine::Redis);
+    let nodes = [Arc::new(room.open().await), Arc::new(room.open().await)];
+    for round in 0..30 {
+        let id = format!("acme-{round}");
+        make_account(&nodes[0], &id).await;
+        let (key, secret) = make_key(&nodes[0], &id).await;
+        let (one, two) = (Arc::clone(&nodes[0]), Arc::clone(&nodes[1]));
+        let deleting = tokio::spawn(async move { one.delete_account(&id, &at(1)).await.map(drop) });
+        let revoking = tokio::spawn(async move { two.revoke_key(key.id, &at(1)).await.map(drop) });
+        assert_eq!((deleting.await.unwrap(), revoking.await.unwrap()), (Ok(()), Ok(())));
+        until(&nodes[0], &secret, is_invalid).await;
+        // Its key is counted out once, by the one or by the other.
+        assert_eq!(nodes[1].counts().await.unwrap(), Counts { accounts: 0, keys: 0 });
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
