@@ -3,6 +3,7 @@
 //! One redis-server has a core to itself; whoever asks it has the other. All contestants use the same server in turns.
 
 mod contest;
+mod hot;
 mod latency;
 mod limits;
 mod load;
@@ -31,6 +32,8 @@ use crate::report::{Format, note};
 
 /// Callers that ask at the same time, with a connection each.
 const CONNECTIONS: usize = 50;
+/// Callers of the one account that everybody uses.
+const HOT_CALLERS: usize = 256;
 /// Accounts that take turns.
 const ACCOUNTS: u32 = 10_000;
 
@@ -39,11 +42,13 @@ const RATE: &str = "rate alone (GCRA)";
 const OBVIOUS: &str = "obvious script";
 const OBVIOUS_TOLD: &str = "obvious script, told the time";
 const OURS: &str = "tollgate";
-const HOT: &str = "tollgate, one hot account";
+const HOT: &str = "tollgate, hot account, 256 callers";
+const HOT_FEWER: &str = "tollgate, hot account, 50 callers";
 
-const COMPARISONS: [Comparison; 5] = [
+const COMPARISONS: [Comparison; 6] = [
     Comparison { ours: OURS, peer: OBVIOUS, rate_min: Some(1.2), cpu_max: Some(1.0) },
     Comparison { ours: HOT, peer: OBVIOUS, rate_min: Some(5.0), cpu_max: Some(1.0) },
+    Comparison { ours: HOT_FEWER, peer: OBVIOUS, rate_min: None, cpu_max: None },
     Comparison { ours: OURS, peer: OBVIOUS_TOLD, rate_min: None, cpu_max: None },
     Comparison { ours: OURS, peer: RATE, rate_min: None, cpu_max: None },
     Comparison { ours: OURS, peer: INCREMENT, rate_min: None, cpu_max: None },
@@ -64,7 +69,7 @@ async fn measure(options: &LoadOptions, format: Format) -> Result<()> {
     }
     let ours = Ours::new(store.address)?;
     let mut contestants = peers(&mut store).await?;
-    contestants.extend(both(&ours));
+    contestants.extend(self::ours(&ours));
     contestants.retain(|it| options.wants(it.name));
     let ran = contest::run(&contestants, &mut store, options).await?;
     note("one request at a time");
@@ -88,24 +93,26 @@ async fn peers(store: &mut Store) -> Result<Vec<Contestant>> {
     ])
 }
 
-fn both(ours: &Ours) -> [Contestant; 2] {
-    let (many, hot) = (ours.clone(), ours.clone());
-    [
-        Contestant::new(OURS, move |time| {
-            let ours = many.clone();
-            async move { load::run(ours.callers().await?, time).await }
-        }),
-        Contestant::new(HOT, move |time| {
-            let ours = hot.clone();
-            async move { load::run(ours.hot().await?, time).await }
-        }),
-    ]
+fn ours(ours: &Ours) -> Vec<Contestant> {
+    let each = ours.clone();
+    let hot = |name, callers| {
+        let ours = ours.clone();
+        Contestant::new(name, move |time| {
+            let ours = ours.clone();
+            async move { load::run(ours.hot(callers).await?, time).await }
+        })
+    };
+    let each = Contestant::new(OURS, move |time| {
+        let ours = each.clone();
+        async move { load::run(ours.callers().await?, time).await }
+    });
+    vec![each, hot(HOT, HOT_CALLERS), hot(HOT_FEWER, CONNECTIONS)]
 }
 
 /// A decision beside a `PING` over a link like its own, and beside one over a bare socket.
 async fn latencies(ours: &Ours, server: SocketAddr) -> Result<Vec<(&'static str, Latency)>> {
     let mut decision = ours.callers().await?.pop().context("a caller")?;
-    let mut same = Ping::over_link(server).await?;
+    let mut same = Ping::new(server).await?;
     let mut bare = Peer::ping().callers(server).await?.pop().context("a caller")?;
     Ok(vec![
         ("beside a PING over the same link", latency::measure(&mut same, &mut decision).await?),

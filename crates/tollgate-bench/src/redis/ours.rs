@@ -1,17 +1,18 @@
-//! Ours: a rate and a quota of an account, settled by one call of the store; for a hot account, many in one call.
+//! Ours: a rate and a quota of an account, settled by one call of the store.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Result, anyhow, ensure};
-use tollgate_core::plan::{ChargePlan, HomeId};
+use anyhow::{Context as _, Result, ensure};
+use tollgate_core::plan::HomeId;
 use tollgate_core::settle::Outcome;
+use tollgate_core::tariff::Plan;
 use tollgate_core::time::Timestamp;
 use tollgate_store::hash::HomeHasher;
-use tollgate_store::redis::{Address, Ask, HomeCall, Link, LinkOptions, Meters, NodeId, Seq};
+use tollgate_store::redis::{Address, Ask, HomeCall, Link, LinkOptions, Meters, NodeId, Seq, Settled};
 
-use super::limits::Limits;
+use super::limits::{generous, request};
 use super::load::Caller;
 use super::{ACCOUNTS, CONNECTIONS};
 use crate::timing::{Clock, Now as _};
@@ -19,17 +20,17 @@ use crate::workload::write_key;
 
 /// How long the first connection may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// No test of deadlines: a neighbour on the machine must not break off a round.
-const DEADLINE: Duration = Duration::from_secs(5);
+/// This is no test of deadlines: a neighbour on the machine must not break off a round.
+pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 
-const NODE: NodeId = NodeId(7);
+pub(super) const NODE: NodeId = NodeId(7);
 
 /// The store, and who asks it.
 #[derive(Clone)]
 pub(super) struct Ours {
-    server: SocketAddr,
-    limits: Arc<Limits>,
-    homes: Arc<Vec<HomeId>>,
+    pub(super) server: SocketAddr,
+    pub(super) plan: Arc<Plan>,
+    pub(super) homes: Arc<Vec<HomeId>>,
 }
 
 impl Ours {
@@ -40,65 +41,58 @@ impl Ours {
             write_key(account, &mut key);
             hasher.of_name(key.as_bytes())
         };
-        let homes = Arc::new((0..ACCOUNTS).map(home).collect());
-        Ok(Self { server, limits: Arc::new(Limits::generous()?), homes })
+        Ok(Self { server, plan: generous()?, homes: Arc::new((0..ACCOUNTS).map(home).collect()) })
     }
 
     /// Callers that share the accounts, with a connection each.
     pub(super) async fn callers(&self) -> Result<Vec<OurCaller>> {
         let mut callers = Vec::with_capacity(CONNECTIONS);
         for index in 0..CONNECTIONS {
+            let meters = Meters::new(link(self.server).await?, NODE);
             let next = index * self.homes.len() / CONNECTIONS;
-            callers.push(OurCaller { next, ..self.caller(&self.homes, 1).await? });
+            callers.push(OurCaller { ours: self.clone(), meters, clock: Clock::new(), next });
         }
         Ok(callers)
     }
-
-    /// One account that everybody uses: whoever comes while a call is under way is in the next one.
-    pub(super) async fn hot(&self) -> Result<Vec<OurCaller>> {
-        let home = Arc::new(self.homes[..1].to_vec());
-        Ok(vec![self.caller(&home, CONNECTIONS).await?])
-    }
-
-    async fn caller(&self, homes: &Arc<Vec<HomeId>>, at_once: usize) -> Result<OurCaller> {
-        let link = link(self.server).await?;
-        let (limits, homes, clock) = (Arc::clone(&self.limits), Arc::clone(homes), Clock::new());
-        Ok(OurCaller { meters: Meters::new(link, NODE), limits, homes, at_once, clock, next: 0 })
-    }
 }
 
-async fn link(server: SocketAddr) -> Result<Link> {
-    let address = Address::parse(&format!("redis://{server}")).map_err(|bad| anyhow!("{bad}"))?;
+pub(super) async fn link(server: SocketAddr) -> Result<Link> {
+    let address = Address::parse(&format!("redis://{server}"))?;
     let link = Link::open(&address, &LinkOptions { deadline: DEADLINE, ..LinkOptions::default() })?;
     link.ready(PATIENCE).await?;
     Ok(link)
 }
 
+pub(super) fn now(clock: &Clock) -> Result<Timestamp> {
+    let since = SystemTime::read(clock).duration_since(SystemTime::UNIX_EPOCH)?;
+    Ok(Timestamp::from_nanos(u64::try_from(since.as_nanos())?))
+}
+
+/// The time in microseconds: a number that grows from call to call, and from run to run.
+pub(super) fn seq(now: Timestamp) -> Result<Seq> {
+    Seq::new(now.as_nanos() / 1_000).context("the clock is wrong")
+}
+
+pub(super) fn ensure_admitted(settled: &Settled) -> Result<()> {
+    ensure!(matches!(settled.outcome, Outcome::Admitted { .. }), "refused: {:?}", settled.outcome);
+    Ok(())
+}
+
 pub(super) struct OurCaller {
+    ours: Ours,
     meters: Meters,
-    limits: Arc<Limits>,
-    homes: Arc<Vec<HomeId>>,
-    /// Plans of a call.
-    at_once: usize,
     clock: Clock,
     next: usize,
 }
 
 impl Caller for OurCaller {
     async fn call(&mut self) -> Result<u64> {
-        self.next = (self.next + 1) % self.homes.len();
-        let home = self.homes[self.next];
-        let since = SystemTime::read(&self.clock).duration_since(SystemTime::UNIX_EPOCH)?;
-        let nanos = u64::try_from(since.as_nanos())?;
-        let plan = |_| self.limits.plan(home, Timestamp::from_nanos(nanos));
-        let plans: Vec<ChargePlan<'_>> = (0..self.at_once).map(plan).collect();
-        let asks: Vec<Ask<'_>> = plans.iter().map(|plan| Ask { plan, holder: NODE }).collect();
-        // The time in microseconds: it grows from call to call and from run to run.
-        let seq = Seq::new(nanos / 1_000).ok_or_else(|| anyhow!("the clock is wrong"))?;
-        let settled = self.meters.call(&HomeCall { home, seq, asks: &asks }).await?;
-        for it in &settled {
-            ensure!(matches!(it.outcome, Outcome::Admitted { .. }), "refused: {:?}", it.outcome);
-        }
+        self.next = (self.next + 1) % self.ours.homes.len();
+        let (home, now) = (self.ours.homes[self.next], now(&self.clock)?);
+        let plan = self.ours.plan.tariff.plan(&request(home, now));
+        let call = HomeCall { home, seq: seq(now)?, asks: &[Ask { plan: &plan, holder: NODE }] };
+        let settled = self.meters.call(&call).await?;
+        settled.iter().try_for_each(ensure_admitted)?;
         Ok(settled.len() as u64)
     }
 }
@@ -107,7 +101,7 @@ impl Caller for OurCaller {
 pub(super) struct Ping(Link);
 
 impl Ping {
-    pub(super) async fn over_link(server: SocketAddr) -> Result<Self> {
+    pub(super) async fn new(server: SocketAddr) -> Result<Self> {
         Ok(Self(link(server).await?))
     }
 }
