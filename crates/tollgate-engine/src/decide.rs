@@ -37,7 +37,7 @@ pub(crate) struct Way<'w> {
     pub(crate) request: &'w CallerRequest<'w>,
     pub(crate) policy: Arc<PolicySnapshot>,
     pub(crate) id: DecisionId,
-    slot: SlotId,
+    pub(crate) slot: SlotId,
     pub(crate) now: Timestamp,
     /// What the key was found to be, where that was looked up before.
     pub(crate) verified: Option<Verified>,
