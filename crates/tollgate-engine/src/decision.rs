@@ -15,6 +15,7 @@ use crate::answer::ErrorCode;
 use crate::ids::DecisionId;
 use crate::lines::HeaderLines;
 use crate::permit::Permit;
+use crate::shed::Ticket;
 use crate::snapshot::PolicySnapshot;
 
 /// How long a caller is told to wait when nothing can be decided: about as long as it takes to notice that there is
@@ -48,6 +49,8 @@ pub struct Decision {
     pub pending: Option<Position>,
     /// Whether the store decided.
     pub mode: StoreMode,
+    /// Its place at the upstream, where load is shed.
+    pub ticket: Option<Ticket>,
 }
 
 /// Whether the store decides.

@@ -21,6 +21,7 @@ use crate::permit::Permits;
 use crate::repeats::Repeats;
 use crate::save::Saved;
 use crate::shared::{Shared, SharedParts};
+use crate::shed::Loads;
 use crate::snapshot::{PolicySnapshot, ReloadError};
 
 /// What an engine is made of.
@@ -67,6 +68,7 @@ pub struct Engine {
     pub(crate) database: Database,
     pub(crate) saved: Mutex<Saved>,
     pub(crate) shared: Option<Shared>,
+    pub(crate) loads: Loads,
     trusted_proxies: Vec<Network>,
     clock: Clock,
 }
@@ -110,6 +112,7 @@ impl Engine {
             database: parts.database,
             saved: Mutex::new(found.saved),
             shared: parts.shared.map(Shared::new),
+            loads: Loads::new(clock.now()),
             trusted_proxies: parts.trusted_proxies,
             clock,
         }
@@ -144,6 +147,11 @@ impl Engine {
     /// What happened that should not.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What the upstreams bear, where load is shed.
+    pub fn loads(&self) -> &Loads {
+        &self.loads
     }
 
     /// Whose `X-Forwarded-For` is believed.
