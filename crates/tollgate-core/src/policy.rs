@@ -23,7 +23,10 @@ pub use ledger::{Alerts, Durability, ExportTarget, LedgerSettings};
 pub use percent::Percent;
 pub use responses::{HeaderFamily, QuotaReset, Responses};
 pub use route::{Route, RouteIndex, Routes};
-pub use server::{Maxima, Network, ServerSettings, Timeouts, TlsFiles, UpstreamHost, UpstreamProtocol};
+pub use server::{
+    ForwardedHeader, Maxima, Network, Proxies, ProxyProtocol, ServerSettings, Timeouts, TlsFiles,
+    UpstreamHost, UpstreamProtocol,
+};
 pub use store::{RedisLayout, StoreSettings};
 pub use tier::{Bypass, RefundOn, Tier, TierLimit, TierName};
 pub use tiers::Tiers;
