@@ -16,7 +16,7 @@ pub mod tier;
 pub mod tiers;
 pub mod url;
 
-pub use abuse::{AppliesTo, Blocks, Edge, Pressure, Reputation};
+pub use abuse::{AppliesTo, Blocks, Bucket, Conduct, Edge, Pressure, Reputation};
 pub use degraded::{Degraded, DegradedQuota, DegradedRate};
 pub use identity::{Challenge, HeaderName, Identity, KeyPlace, SecretSource, SessionCookie};
 pub use ledger::{Alerts, Durability, ExportTarget, LedgerSettings};

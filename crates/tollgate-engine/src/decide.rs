@@ -428,6 +428,8 @@ pub(crate) fn answer_of(plan: &ChargePlan<'_>, outcome: Outcome) -> Answer {
         Outcome::Admitted { .. } => return Answer::Admitted,
         Outcome::Refused { by, retry_after } => (by, Some(retry_after)),
         Outcome::NeverFits { by } => (by, None),
+        // Whoever expects something asks again elsewhere before it comes to an answer.
+        Outcome::Elsewhere { .. } => return Answer::Denied(Denial::of(ErrorCode::Unavailable)),
     };
     let limit = plan.charges().get(by).map(|charge| charge.limit);
     let Some(retry_after) = wait else {
@@ -438,7 +440,8 @@ pub(crate) fn answer_of(plan: &ChargePlan<'_>, outcome: Outcome) -> Answer {
         Some(Axis::Rate) => ErrorCode::RateLimited,
         Some(Axis::Concurrency) => ErrorCode::ConcurrencyLimited,
         Some(Axis::Quota) => ErrorCode::QuotaExceeded,
-        None => ErrorCode::Unavailable,
+        // What is remembered of a caller's conduct refuses nothing by itself.
+        Some(Axis::Conduct) | None => ErrorCode::Unavailable,
     };
     let status = match limit.map(|limit| limit.excess) {
         Some(Excess::Refuse(status)) => status.code(),
