@@ -3,6 +3,7 @@
 //! Every front end builds the same [`CallerRequest`], calls the one [`Engine::decide`] and renders the one
 //! [`Decision`]. None of them knows a limit. The way of a request is the list in `decide.rs`.
 
+pub mod abuse;
 pub mod answer;
 pub mod clock;
 pub mod clustered;
