@@ -44,6 +44,8 @@ pub struct Clustered {
     pub link: LinkOptions,
     /// How the spool is kept.
     pub spool: SpoolSettings,
+    /// How many callers without a key have meters of their own on this node while the store is away.
+    pub clients_max: u32,
 }
 
 /// Why an engine over a shared store was not opened.
@@ -119,6 +121,7 @@ impl Clustered {
             proxies: self.proxies,
             clock: Clock::system,
             random: random().map_err(ClusteredError::Random)?,
+            clients_max: self.clients_max,
             shared: Some(SharedParts { homes: homes_of_store, journal, node }),
         };
         Engine::open(parts, progress).map_err(ClusteredError::Recover)

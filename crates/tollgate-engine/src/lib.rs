@@ -28,6 +28,7 @@ mod save;
 mod shared;
 pub mod snapshot;
 mod unsettled;
+mod watch;
 
 pub use answer::ErrorCode;
 pub use clock::Clock;
@@ -46,3 +47,4 @@ pub use save::SaveError;
 pub use shared::SharedParts;
 pub use snapshot::{PolicySnapshot, ReloadError};
 pub use unsettled::Unsettled;
+pub use watch::Standing;

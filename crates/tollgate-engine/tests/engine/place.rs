@@ -43,6 +43,14 @@ impl Place {
         Self::open(Arc::new(tempfile::tempdir().unwrap()), text)
     }
 
+    /// One in which so many callers without a key have meters of their own.
+    pub(crate) fn with_clients(text: &str, clients_max: u32) -> Self {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        let embedded = Embedded { clients_max, ..embedded(text) };
+        let (engine, recovered) = embedded.open(dir.path(), SECRET, |_| ()).unwrap();
+        Self { engine: Arc::new(engine), recovered, dir }
+    }
+
     fn open(dir: Arc<TempDir>, text: &str) -> Self {
         let (engine, recovered) = open(dir.path(), text);
         Self { engine: Arc::new(engine), recovered, dir }
@@ -164,11 +172,15 @@ pub(crate) fn header(decision: &Decision, name: &str) -> Option<String> {
     decision.headers().iter().find(|(field, _)| field.name() == name).map(|(_, value)| value.to_owned())
 }
 
+const SECRET: &[u8] = b"a secret of tests";
+
 fn open(dir: &Path, text: &str) -> (Engine, Recovered) {
+    embedded(text).open(dir, SECRET, |_| ()).unwrap()
+}
+
+fn embedded(text: &str) -> Embedded {
     let spool = SpoolSettings { segment_records: 256, ..SpoolSettings::default() };
-    let embedded =
-        Embedded { clock: |latest| Clock::fixed(latest.max(NOW)), spool, ..Embedded::new(policy(text)) };
-    embedded.open(dir, b"a secret of tests", |_| ()).unwrap()
+    Embedded { clock: |latest| Clock::fixed(latest.max(NOW)), spool, ..Embedded::new(policy(text)) }
 }
 
 fn copy_dir(from: &Path, to: &Path) {

@@ -21,9 +21,11 @@ pub(super) async fn open(
     let show = |progress: Progress| line.show(progress);
     let (dir, secret) = (data_dir.path(), secrets.secret.as_bytes());
     let (proxies, session_secrets) = (document.server.proxies, secrets.sessions.clone());
+    let clients_max = document.server.max.clients;
     let opened: anyhow::Result<_> = match &document.store {
         StoreSettings::Embedded => {
-            let embedded = Embedded { proxies, session_secrets, ..Embedded::new(document.policy) };
+            let embedded =
+                Embedded { proxies, session_secrets, clients_max, ..Embedded::new(document.policy) };
             embedded.open(dir, secret, show).map_err(Into::into)
         }
         StoreSettings::Redis { url, .. } => {
@@ -35,6 +37,7 @@ pub(super) async fn open(
                 address,
                 link: link_options()?,
                 spool: SpoolSettings::default(),
+                clients_max,
             };
             let opened = clustered.open(dir, secret, show).await;
             opened.with_context(|| format!("cannot use the store {url}"))
