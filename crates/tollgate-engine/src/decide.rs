@@ -18,6 +18,7 @@ use tollgate_store::key_text::PresentedKey;
 use crate::answer::ErrorCode;
 use crate::decision::{Answer, Decision, Denial, StoreMode};
 use crate::engine::{Counters, Engine};
+use crate::identify::{Client, client_of};
 use crate::ids::DecisionId;
 use crate::permit::{Kept, Permit, Settles};
 use crate::record::record;
@@ -110,11 +111,11 @@ impl Engine {
             // accepted in the other's place: a leaked API key never becomes a bypass.
             Credential::ServiceToken(text) => (text, Bypass::Yes),
             Credential::Ambiguous => return Err(ErrorCode::AmbiguousKey),
-            Credential::Nothing { address, headers } => {
+            Credential::Nothing { headers } => {
                 let plan =
                     way.policy.anonymous_plan(&self.meters, &self.names).ok_or(ErrorCode::MissingKey)?;
-                let home = crate::identify::client_home(&self.homes, way.policy.policy(), address, headers);
-                return Ok(Caller { plan, home, account: None, key: None });
+                let client = self.client(way, headers);
+                return Ok(Caller { plan, home: client.home, account: None, key: None });
             }
         };
         let presented = PresentedKey::parse(text).map_err(|_| ErrorCode::InvalidKey)?;
@@ -137,6 +138,12 @@ impl Engine {
             return Err(ErrorCode::InvalidKey);
         }
         Ok(Caller { plan, home: account.home, account: Some(account), key: Some(key) })
+    }
+
+    /// Who a caller without a key is.
+    fn client(&self, way: &Way<'_>, headers: &http::HeaderMap) -> Client {
+        let identity = &way.policy.policy().identity;
+        client_of(&self.homes, &self.sessions, identity, way.request.address, headers, way.now)
     }
 
     /// What is known of a key without asking anybody.
@@ -421,6 +428,8 @@ pub(crate) fn answer_of(plan: &ChargePlan<'_>, outcome: Outcome) -> Answer {
         Outcome::Admitted { .. } => return Answer::Admitted,
         Outcome::Refused { by, retry_after } => (by, Some(retry_after)),
         Outcome::NeverFits { by } => (by, None),
+        // Whoever expects something asks again elsewhere before it comes to an answer.
+        Outcome::Elsewhere { .. } => return Answer::Denied(Denial::of(ErrorCode::Unavailable)),
     };
     let limit = plan.charges().get(by).map(|charge| charge.limit);
     let Some(retry_after) = wait else {
@@ -431,7 +440,8 @@ pub(crate) fn answer_of(plan: &ChargePlan<'_>, outcome: Outcome) -> Answer {
         Some(Axis::Rate) => ErrorCode::RateLimited,
         Some(Axis::Concurrency) => ErrorCode::ConcurrencyLimited,
         Some(Axis::Quota) => ErrorCode::QuotaExceeded,
-        None => ErrorCode::Unavailable,
+        // What is remembered of a caller's conduct refuses nothing by itself.
+        Some(Axis::Conduct) | None => ErrorCode::Unavailable,
     };
     let status = match limit.map(|limit| limit.excess) {
         Some(Excess::Refuse(status)) => status.code(),

@@ -1,11 +1,13 @@
 //! The engine: everything that a decision needs, in one place that all front ends share.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
+use http::HeaderMap;
 use parking_lot::Mutex;
-use tollgate_core::policy::{Network, Policy};
+use tollgate_core::policy::{Policy, Proxies};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::Spool;
 use tollgate_store::database::Database;
@@ -14,6 +16,7 @@ use tollgate_store::hash::HomeHasher;
 use tollgate_store::meters::{MeterTable, Swept};
 
 use crate::clock::Clock;
+use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
 use crate::ids::DecisionIds;
 use crate::in_flight::InFlight;
 use crate::names::Names;
@@ -35,8 +38,12 @@ pub struct EngineParts {
     pub spool: Spool,
     /// Names to homes.
     pub homes: HomeHasher,
-    /// Whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: Vec<Network>,
+    /// The keys that sessions are signed with.
+    pub sessions: SessionKeys,
+    /// Addresses as analytics know them.
+    pub daily: DailyHash,
+    /// Who is believed about who called.
+    pub proxies: Proxies,
     /// The clock, given the latest instant on record.
     pub clock: fn(Timestamp) -> Clock,
     /// Something that no other process has.
@@ -67,7 +74,9 @@ pub struct Engine {
     pub(crate) database: Database,
     pub(crate) saved: Mutex<Saved>,
     pub(crate) shared: Option<Shared>,
-    trusted_proxies: Vec<Network>,
+    pub(crate) sessions: SessionKeys,
+    daily: DailyHash,
+    proxies: Proxies,
     clock: Clock,
 }
 
@@ -110,7 +119,9 @@ impl Engine {
             database: parts.database,
             saved: Mutex::new(found.saved),
             shared: parts.shared.map(Shared::new),
-            trusted_proxies: parts.trusted_proxies,
+            sessions: parts.sessions,
+            daily: parts.daily,
+            proxies: parts.proxies,
             clock,
         }
     }
@@ -146,9 +157,24 @@ impl Engine {
         &self.counters
     }
 
-    /// Whose `X-Forwarded-For` is believed.
-    pub fn trusted_proxies(&self) -> &[Network] {
-        &self.trusted_proxies
+    /// Where a request comes from, as far as that can be believed.
+    pub fn address_of(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        identify::address(peer, headers, &self.proxies)
+    }
+
+    /// What an address is counted by.
+    pub fn prefixes_of(&self, address: IpAddr) -> Prefixes {
+        identify::prefixes(&self.homes, address)
+    }
+
+    /// What stands for an address in logs and analytics, today.
+    pub fn daily_hash(&self, address: IpAddr, now: Timestamp) -> u64 {
+        self.daily.of(address, now)
+    }
+
+    /// The keys that sessions are signed with.
+    pub fn sessions(&self) -> &SessionKeys {
+        &self.sessions
     }
 
     /// Puts another policy into force, as a whole: requests are decided under the old one or under the new one.

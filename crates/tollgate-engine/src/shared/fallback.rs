@@ -53,6 +53,7 @@ fn is_counted(degraded: &Degraded, axis: Axis) -> bool {
     match axis {
         Axis::Rate | Axis::Concurrency => degraded.rate == DegradedRate::Local,
         Axis::Quota => degraded.quota == DegradedQuota::Local,
+        Axis::Conduct => true,
     }
 }
 

@@ -125,6 +125,7 @@ impl Place {
 pub(crate) fn request(key: &str) -> CallerRequest<'_> {
     CallerRequest {
         credential: Credential::Key(key),
+        address: None,
         method: "GET",
         path: "/",
         cost: None,
@@ -136,7 +137,7 @@ pub(crate) fn request(key: &str) -> CallerRequest<'_> {
 
 pub(crate) fn nobody(headers: &HeaderMap) -> CallerRequest<'_> {
     let address = Some("192.0.2.1".parse().unwrap());
-    CallerRequest { credential: Credential::Nothing { address, headers }, ..request("") }
+    CallerRequest { credential: Credential::Nothing { headers }, address, ..request("") }
 }
 
 pub(crate) fn costing(request: CallerRequest<'_>, cost: u64) -> CallerRequest<'_> {
