@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use tollgate_core::policy::{Percent, Pressure};
 use tollgate_core::time::{Nanos, Timestamp, Window};
 
+use super::tests::hash;
 use super::{PressureTable, Squeeze};
 
 const START: Timestamp = Timestamp::from_secs(1_700_000_000);
@@ -71,8 +72,7 @@ fn what_many_threads_see_is_counted_together() {
         for thread in 0..8_u64 {
             scope.spawn(move || {
                 for number in 0..100 {
-                    let fingerprint = (thread * 100 + number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                    table.note(7, fingerprint, pressure, START);
+                    table.note(7, hash(thread * 100 + number), pressure, START);
                 }
             });
         }
