@@ -50,7 +50,7 @@ fn the_full_sample_means_what_it_says() {
     let document = load(include_str!("policies/full.yaml"));
     let Document { server, store, policy } = &document;
     assert_eq!(server.upstream.as_ref().unwrap().as_str(), "http://127.0.0.1:9000");
-    assert!(server.trusted_proxies[0].contains("127.0.0.1".parse().unwrap()));
+    assert!(server.proxies.trusted[0].contains("127.0.0.1".parse().unwrap()));
     assert_eq!(*store, StoreSettings::Embedded);
 
     assert_eq!(policy.identity.anonymous.as_ref().unwrap().as_str(), "free");
@@ -106,7 +106,7 @@ server:
   upstream_protocol: http2
   upstream_host: upstream
   timeouts: {connect: 1s, read: 2m, idle: 3s, keep_alive: 4s, header: 5s}
-  max: {body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5}
+  max: {body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5, clients: 6}
 ",
     );
     let server = &document.server;
@@ -114,7 +114,7 @@ server:
     assert_eq!(server.upstream_host, UpstreamHost::Upstream);
     let Timeouts { connect, read, idle, keep_alive, header } = server.timeouts;
     assert_eq!([connect, read, idle, keep_alive, header].map(|wait| wait.as_secs()), [1, 120, 3, 4, 5]);
-    let max = Maxima { body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5 };
+    let max = Maxima { body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5, clients: 6 };
     assert_eq!(server.max, max);
 }
 
