@@ -22,6 +22,7 @@ mod ours;
 mod peers;
 mod redis;
 mod report;
+mod shed;
 mod start;
 mod timing;
 mod workload;
@@ -43,6 +44,7 @@ fn main() -> anyhow::Result<()> {
             Suite::Http => http::run(&arguments.load, format)?,
             Suite::Gateway => gateway::run(&arguments.load, format)?,
             Suite::Redis => redis::run(&arguments.load, format)?,
+            Suite::Shed => shed::run(&arguments.load, format)?,
             Suite::Start => start::run(&arguments.load, format)?,
             Suite::Instructions => instructions::run(arguments.decisions)?,
         }

@@ -14,6 +14,7 @@ mod full_disk;
 mod golden;
 mod kills;
 mod nodes;
+mod overload;
 mod races;
 mod shown;
 mod slots;
