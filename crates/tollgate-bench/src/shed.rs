@@ -61,7 +61,10 @@ pub(crate) fn run(options: &LoadOptions, format: Format) -> Result<()> {
     let measured = runtime.block_on(async {
         note("measuring what the upstream can do on its own");
         let capacity = crowd::capacity(upstream, CAPACITY_TIME).await?;
-        note(&format!("it can do {capacity:.0} requests a second; three times as many for {} s", time.as_secs()));
+        note(&format!(
+            "it can do {capacity:.0} requests a second; three times as many for {} s",
+            time.as_secs()
+        ));
         measure(addresses, capacity, time).await
     })?;
     report::print(&measured, format)

@@ -113,7 +113,9 @@ mod tests {
         };
         let lines: Vec<String> = figures(&measured)
             .iter()
-            .map(|figure| format!("{} {:.0}{}", figure.case, figure.value, verdict(figure.value, figure.target)))
+            .map(|figure| {
+                format!("{} {:.0}{}", figure.case, figure.value, verdict(figure.value, figure.target))
+            })
             .collect();
         assert!(lines.contains(&"goodput 75   target: at least 90.0   MISSED".to_owned()), "{lines:?}");
         assert!(lines.contains(&"p99/served 30   target: at most 40.0   met".to_owned()), "{lines:?}");

@@ -15,6 +15,9 @@ use tollgate_core::time::{Nanos, Timestamp};
 use super::Done;
 use super::cohort::{Cohort, Enrolled, Times};
 
+#[cfg(test)]
+mod tests;
+
 /// Places are counted in this part of one, so that a limit of a few can be moved by less than one.
 const PARTS: u64 = 256;
 

@@ -246,3 +246,115 @@ impl Shares {
 fn most(room: &Room) -> u64 {
     room.places * 4 + 32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_secs(1_000);
+    const SHEDDING: Shedding = Shedding { target: Nanos(20_000_000), floor: Shedding::FLOOR_DEFAULT };
+
+    fn room(places: u64) -> Room {
+        Room { places, open: places, round: Nanos(20_000_000) }
+    }
+
+    fn later(nanos: u64) -> Timestamp {
+        NOW.plus(Nanos(nanos))
+    }
+
+    fn enter(shares: &mut Shares, places: u64, priority: u32, now: Timestamp) -> Result<Share, Nanos> {
+        shares.enter(&room(places), &SHEDDING, priority, 0, now)
+    }
+
+    /// How many of so many get in.
+    fn entered(shares: &mut Shares, places: u64, priority: u32, count: usize) -> usize {
+        (0..count).filter(|_| enter(shares, places, priority, NOW).is_ok()).count()
+    }
+
+    #[test]
+    fn what_lower_ones_have_taken_keeps_no_higher_one_out() {
+        let mut shares = Shares::new(NOW);
+        assert_eq!(entered(&mut shares, 10, 1, 30), 10);
+        assert_eq!(entered(&mut shares, 10, 2, 10), 10);
+        assert_eq!(entered(&mut shares, 10, 1, 1), 0, "the places are taken by a higher one");
+    }
+
+    #[test]
+    fn after_a_refusal_lower_ones_keep_away_from_the_last_places_for_a_while() {
+        let mut shares = Shares::new(NOW);
+        let taken: Vec<Share> = (0..40).map_while(|_| enter(&mut shares, 40, 2, NOW).ok()).collect();
+        assert!(enter(&mut shares, 40, 2, NOW).is_err());
+        taken[..5].iter().for_each(|share| shares.leave(*share));
+        assert!(
+            enter(&mut shares, 40, 1, later(1_000_000)).is_err(),
+            "a place that the higher one waits for"
+        );
+        assert!(enter(&mut shares, 40, 1, later(20_000_000)).is_ok(), "nobody waits any more");
+    }
+
+    #[test]
+    fn lower_ones_take_places_that_the_higher_one_cannot_fill() {
+        let mut shares = Shares::new(NOW);
+        let taken: Vec<Share> = (0..40).map_while(|_| enter(&mut shares, 40, 2, NOW).ok()).collect();
+        assert!(enter(&mut shares, 40, 2, NOW).is_err());
+        // An eighth and three are kept free.
+        taken[..9].iter().for_each(|share| shares.leave(*share));
+        assert!(enter(&mut shares, 40, 1, NOW).is_ok());
+        assert!(enter(&mut shares, 40, 1, NOW).is_err());
+    }
+
+    #[test]
+    fn the_highest_goes_beyond_the_limit_in_a_burst_and_not_for_good() {
+        let mut shares = Shares::new(NOW);
+        assert_eq!(entered(&mut shares, 10, 1, 10), 10);
+        let most = usize::try_from(most(&room(10))).unwrap();
+        assert_eq!(entered(&mut shares, 10, 2, 500), most, "up to a maximum");
+        // Much more than the upstream can do, turn after turn.
+        let mut now = NOW;
+        let mut taken = Vec::new();
+        for _ in 0..8 {
+            now = now.plus(TURN);
+            taken.extend((0..5_000).filter_map(|_| enter(&mut shares, 10, 2, now).ok()));
+        }
+        assert!(taken.is_empty());
+        (0..most).for_each(|_| shares.leave(Share(Some(2))));
+        let again = (0..500).filter(|_| enter(&mut shares, 10, 2, now).is_ok()).count();
+        assert!((5..=10).contains(&again), "it does not fit, so the limit holds for it: {again}");
+    }
+
+    #[test]
+    fn a_floor_is_a_share_of_all_that_is_admitted() {
+        let mut shares = Shares::new(NOW);
+        let mut in_flight = std::collections::VecDeque::new();
+        let mut served = [0_u32; 2];
+        for round in 0..10_000 {
+            // One ends, and three ask for its place, the lowest priority first.
+            for priority in [0, 1, 1] {
+                if let Ok(share) = enter(&mut shares, 10, priority, later(round * 1_000_000)) {
+                    served[priority as usize] += 1;
+                    in_flight.push_back(share);
+                }
+            }
+            in_flight.pop_front().into_iter().for_each(|share| shares.leave(share));
+        }
+        assert!((9_900..=10_100).contains(&served.iter().sum()), "{served:?}");
+        assert!((450..=700).contains(&served[0]), "{served:?}");
+    }
+
+    #[test]
+    fn who_is_forgotten_reserves_nothing() {
+        let mut shares = Shares::new(NOW);
+        for priority in 0..16 {
+            let share = enter(&mut shares, 10, priority, NOW).unwrap();
+            shares.leave(share);
+        }
+        assert_eq!(shares.classes.len(), CLASSES_MAX);
+        // No room for a seventeenth: it counts as the next lower one.
+        let share = enter(&mut shares, 10, 99, NOW).unwrap();
+        assert_eq!(share, Share(Some(15)));
+        let after = NOW.plus(FORGOTTEN_AFTER);
+        assert!(enter(&mut shares, 10, 99, after).is_ok());
+        let left: Vec<u32> = shares.classes.iter().map(|class| class.priority).collect();
+        assert_eq!(left, [99, 15], "one is in flight");
+    }
+}

@@ -40,7 +40,10 @@ fn check_three_times(upstream: (usize, Service, u64), seed: u64) {
     let (mut world, unloaded) = unloaded(upstream, seed);
     world.send(&three_priorities(&world, [120, 120, 60]));
     let learning = world.pass(5 * SECOND);
-    assert_eq!(learning[&TOP].shed, 0, "{what}: the highest priority lost something while the limit was learnt");
+    assert_eq!(
+        learning[&TOP].shed, 0,
+        "{what}: the highest priority lost something while the limit was learnt"
+    );
     let time = 20 * SECOND;
     let seen = world.pass(time);
     let (together, capacity) = (all(&seen), world.capacity(time));

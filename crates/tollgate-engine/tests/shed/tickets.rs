@@ -58,7 +58,8 @@ fn who_is_refused_is_told_to_come_back_and_counted() {
 fn the_more_are_refused_the_longer_they_are_told_to_wait() {
     let load = load();
     let tickets: Vec<Ticket> = (0..64).map_while(|account| enter(&load, 3, account).ok()).collect();
-    let waits: Vec<u64> = (0..10_000).filter_map(|account| enter(&load, 3, account).err()).map(|wait| wait.0).collect();
+    let waits: Vec<u64> =
+        (0..10_000).filter_map(|account| enter(&load, 3, account).err()).map(|wait| wait.0).collect();
     let longest = |waits: &[u64]| waits.iter().max().copied().unwrap();
     assert!(longest(&waits[..60]) < 2 * 1_000_000_000);
     let late = &waits[waits.len() - 1_000..];

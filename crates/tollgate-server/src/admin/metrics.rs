@@ -144,7 +144,10 @@ fn write_shedding(text: &mut String, admin: &Admin) {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
     }
     let name = "tollgate_shed_total";
-    let _ = writeln!(text, "# HELP {name} Requests refused because upstreams cannot keep up.\n# TYPE {name} counter");
+    let _ = writeln!(
+        text,
+        "# HELP {name} Requests refused because upstreams cannot keep up.\n# TYPE {name} counter"
+    );
     for (priority, count) in load.shed {
         let _ = writeln!(text, "{name}{{priority=\"{priority}\"}} {count}");
     }

@@ -104,7 +104,8 @@ fn the_lowest_priorities_are_refused_first_and_everybody_gets_something() {
     let bypass = Asked::get("/").header("X-Service-Token", &token);
     let stop = AtomicBool::new(false);
     let (low_tally, middle_tally) = thread::scope(|scope| {
-        let crowd = |asked| (0..OTHER_CALLERS).map(|_| scope.spawn(|| press(&bed, asked, &stop))).collect::<Vec<_>>();
+        let crowd =
+            |asked| (0..OTHER_CALLERS).map(|_| scope.spawn(|| press(&bed, asked, &stop))).collect::<Vec<_>>();
         let (lows, middles) = (crowd(&low_asks), crowd(&middle_asks));
         let tops: Vec<_> =
             (0..TOP_CALLERS).map(|_| scope.spawn(|| times(&bed, &top_asks, TOP_REQUESTS))).collect();
