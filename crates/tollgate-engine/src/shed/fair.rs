@@ -69,12 +69,14 @@ impl Fair {
         }
     }
 
-    /// Finds the level, if somebody was refused, and lets the past count for half.
-    pub(crate) fn turn(&mut self, refused: u64) {
-        self.level = if refused == 0 { u32::MAX } else { self.fair_level() };
+    /// Finds the level, if somebody was refused, and lets the past count for half; after several turns in which nobody
+    /// asked, for as many halves of it.
+    pub(crate) fn turn(&mut self, refused: u64, turns: u64) {
+        self.level = if refused == 0 || turns > 1 { u32::MAX } else { self.fair_level() };
+        let halves = u32::try_from(turns).unwrap_or(u32::MAX).min(u32::BITS - 1);
         for cell in self.rows.iter_mut().flatten() {
-            cell.offered /= 2;
-            cell.admitted /= 2;
+            cell.offered >>= halves;
+            cell.admitted >>= halves;
         }
     }
 
@@ -119,7 +121,7 @@ mod tests {
                 fair.admit(account(number));
             }
         }
-        fair.turn(1);
+        fair.turn(1, 1);
         fair
     }
 
@@ -141,7 +143,7 @@ mod tests {
         }
         assert_eq!(fair.offer(account(0)), Standing::Above);
         assert_eq!(fair.offer(account(1)), Standing::Below);
-        fair.turn(0);
+        fair.turn(0, 1);
         assert_eq!(fair.offer(account(0)), Standing::Below, "nobody was refused");
     }
 
@@ -160,7 +162,7 @@ mod tests {
         fair.rows[0][1] = Cell { offered: u32::MAX, admitted: u32::MAX };
         fair.offer(1);
         fair.admit(1);
-        fair.turn(1);
+        fair.turn(1, 1);
         assert_eq!(fair.level, u32::MAX);
     }
 }

@@ -15,9 +15,6 @@ use tollgate_core::time::{Nanos, Timestamp};
 use super::Done;
 use super::cohort::{Cohort, Enrolled, Times};
 
-#[cfg(test)]
-mod tests;
-
 /// Places are counted in this part of one, so that a limit of a few can be moved by less than one.
 const PARTS: u64 = 256;
 
@@ -350,3 +347,6 @@ fn toward(from: u64, to: u64, part: u64) -> u64 {
 fn narrowed(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

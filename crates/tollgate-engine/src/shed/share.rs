@@ -29,6 +29,9 @@ const TURN: Nanos = Nanos(250_000_000);
 /// Of what was counted this part is forgotten with each turn, so that counts are those of about two seconds.
 const FORGOTTEN_ONE_OF: u64 = 8;
 
+/// After so many turns everything is forgotten.
+const TURNS_MAX: u64 = 256;
+
 /// A credit of this much is one request.
 const REQUEST: u64 = 100;
 /// All floors together leave this much of a hundred to the highest priority.
@@ -229,17 +232,20 @@ impl Shares {
             return;
         }
         self.turned_at = now;
-        for _ in 0..turns.min(64) {
-            self.admitted -= self.admitted.div_ceil(FORGOTTEN_ONE_OF);
-            self.refused -= self.refused.div_ceil(FORGOTTEN_ONE_OF);
-            for class in &mut self.classes {
-                class.offered -= class.offered.div_ceil(FORGOTTEN_ONE_OF);
-                class.fair.turn(class.refused_in_turn);
-                class.refused_in_turn = 0;
-            }
+        self.admitted = faded(self.admitted, turns);
+        self.refused = faded(self.refused, turns);
+        for class in &mut self.classes {
+            class.offered = faded(class.offered, turns);
+            class.fair.turn(class.refused_in_turn, turns);
+            class.refused_in_turn = 0;
         }
         self.classes.retain(|class| class.in_flight > 0 || now.since(class.seen_at) < FORGOTTEN_AFTER);
     }
+}
+
+/// What is left of a count after so many turns.
+fn faded(count: u64, turns: u64) -> u64 {
+    (0..turns.min(TURNS_MAX)).fold(count, |count, _| count - count.div_ceil(FORGOTTEN_ONE_OF))
 }
 
 /// The most that may ever be in flight: bursts of the highest priority, and floors.
