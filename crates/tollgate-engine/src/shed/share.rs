@@ -2,12 +2,12 @@
 //!
 //! A request sees the requests in flight of its own priority and of higher ones. If they leave a place, it gets it:
 //! what lower ones have taken does not keep it out, they only have to wait longer for the next. While a higher
-//! priority is refused, lower ones keep away from the last places, so that these are free when it comes again. Between the
-//! accounts of one priority those that have had their share are as a priority below those that have not.
+//! priority is refused, lower ones keep away from the last places, so that these are free when it comes again.
+//! Between the accounts of one priority those that have had their share are as a priority below those that have not.
 //!
 //! The highest priority may go beyond the limit for a while, as long as what it asks for fits on average: then it is
-//! enough to refuse the others. Each priority below it has a floor: a share of all that is admitted, whatever the higher
-//! ones ask for.
+//! enough to refuse the others. Each priority below it has a floor: a share of all that is admitted, whatever the
+//! higher ones ask for.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ const REQUEST: u64 = 100;
 /// All floors together leave this much of a hundred to the highest priority.
 const FLOORS_MAX: u64 = 50;
 
-/// The highest priority fits while it asks for at most this many eighths of what the upstream can do.
+/// The highest priority fits while it asks for at most this many eighths of what is admitted.
 const FITS_EIGHTHS: u128 = 7;
 
 /// How many priorities are counted for whoever watches.
@@ -50,6 +50,19 @@ const SECOND: u64 = 1_000_000_000;
 /// A while after a refusal in which lower priorities keep away from the last places.
 const HOLD_MIN: Nanos = Nanos(5_000_000);
 const HOLD_MAX: Nanos = Nanos::from_secs(1);
+
+/// Who was refused of late.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Behind {
+    /// Nobody who matters.
+    Nobody,
+    /// A higher priority: the last places are kept for it.
+    Priority,
+    /// An account of the same priority that has not had its share: more of them are kept for it.
+    Account,
+    /// Only accounts of the same priority that have had theirs: who has not may go a little beyond the limit.
+    Over,
+}
 
 /// Which class a place was taken in, by its priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -169,28 +182,36 @@ impl Shares {
 
     fn has_place(&self, at: usize, standing: Standing, room: &Room, now: Timestamp) -> bool {
         let in_sight: u64 = self.classes[..=at].iter().map(|class| class.in_flight).sum();
-        let places = if at == 0 { room.places } else { room.open };
-        let kept = if self.is_behind(at, standing, room, now) { (places / 8 + 3).min(places / 2) } else { 0 };
-        if in_sight < places - kept {
-            return true;
-        }
-        at == 0 && standing == Standing::Below && self.fits(room) && in_sight < most(room)
+        let fits = at == 0 && self.fits();
+        let places = if fits { room.places } else { room.open };
+        let open = match self.behind(at, standing, room, now) {
+            Behind::Nobody => places,
+            Behind::Priority => places - (places / 8 + 3).min(places / 2),
+            Behind::Account => places - (places / 4 + 3).min(places / 2),
+            Behind::Over => places + places / 8,
+        };
+        in_sight < open || (fits && standing == Standing::Below && in_sight < most(room))
     }
 
-    /// Whether somebody was refused of late who comes before.
-    fn is_behind(&self, at: usize, standing: Standing, room: &Room, now: Timestamp) -> bool {
+    /// Who was refused of late, and comes before.
+    fn behind(&self, at: usize, standing: Standing, room: &Room, now: Timestamp) -> Behind {
         let hold = room.round.clamp(HOLD_MIN, HOLD_MAX);
         let late = |refused_at: &Option<Timestamp>| refused_at.is_some_and(|then| now.since(then) < hold);
-        let above = self.classes[..at].iter().any(|class| class.refused_at.iter().any(late));
-        above || (standing == Standing::Above && late(&self.classes[at].refused_at[0]))
+        if self.classes[..at].iter().any(|class| class.refused_at.iter().any(late)) {
+            return Behind::Priority;
+        }
+        let [below, above] = &self.classes[at].refused_at;
+        match standing {
+            Standing::Above if late(below) => Behind::Account,
+            Standing::Below if late(above) => Behind::Over,
+            _ => Behind::Nobody,
+        }
     }
 
     /// Whether the highest priority asks for less than the upstream can do, with somebody below it to be refused.
-    fn fits(&self, room: &Room) -> bool {
+    fn fits(&self) -> bool {
         let [highest, _, ..] = &*self.classes else { return false };
-        let memory = u128::from(TURN.0 * FORGOTTEN_ONE_OF);
-        let can = u128::from(room.places) * memory / u128::from(room.round.0.max(1));
-        let (asked, can) = (u128::from(highest.offered), can.max(self.admitted.into()));
+        let (asked, can) = (u128::from(highest.offered), u128::from(self.admitted));
         // More than chance: by twice the standard error of a count.
         (asked * 8).saturating_sub(can * FITS_EIGHTHS).pow(2) <= 4 * 64 * asked
     }
