@@ -5,6 +5,7 @@
 #![expect(clippy::panic, reason = "an answer that may not be fails its test with what it was")]
 
 mod answers;
+mod attacks;
 mod bad_bytes;
 mod bad_input;
 mod bed;
@@ -14,6 +15,7 @@ mod full_disk;
 mod golden;
 mod kills;
 mod nodes;
+mod privacy;
 mod races;
 mod shown;
 mod slots;
@@ -22,3 +24,4 @@ mod stop;
 mod storm;
 mod strict;
 mod tally;
+mod tracker;
