@@ -16,6 +16,7 @@ use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_ledger::{Flags, Idempotency, Kind, Position, Reservation};
 use tollgate_store::directory::{Account, Key, Looked, Verified};
 use tollgate_store::key_text::PresentedKey;
+use tollgate_store::redis::Expiry;
 
 use crate::answer::ErrorCode;
 use crate::decision::{Answer, Decision, Denial, StoreMode};
@@ -47,6 +48,8 @@ pub(crate) struct Way<'w> {
     pub(crate) now: Timestamp,
     /// What the key was found to be, where that was looked up before.
     pub(crate) verified: Option<Verified>,
+    /// By when it should be decided, where that has to be waited for.
+    pub(crate) by: Option<Expiry>,
 }
 
 /// What became of a plan.
@@ -102,7 +105,15 @@ impl Engine {
     /// A request at the beginning of its way.
     pub(crate) fn way<'w>(&self, request: &'w CallerRequest<'w>, now: Timestamp) -> Way<'w> {
         let (id, count) = self.ids.next(now);
-        Way { request, policy: self.snapshot.load_full(), id, slot: SlotId(count), now, verified: None }
+        Way {
+            request,
+            policy: self.snapshot.load_full(),
+            id,
+            slot: SlotId(count),
+            now,
+            verified: None,
+            by: None,
+        }
     }
 
     /// The part of the way before any limit is asked. It never waits.
