@@ -224,7 +224,13 @@ impl Engine {
     }
 
     /// Refuses a known caller for a reason that is no limit's. Its limits are shown as they are.
-    pub(crate) fn refuse_known(&self, way: &Way<'_>, caller: Caller, permit: &Permit, error: ErrorCode) -> Decision {
+    pub(crate) fn refuse_known(
+        &self,
+        way: &Way<'_>,
+        caller: Caller,
+        permit: &Permit,
+        error: ErrorCode,
+    ) -> Decision {
         let mut readings = Readings::new();
         let request = way.request_of(permit, Mode::Peek, Charges::All);
         let plan = permit.plan.tariff.plan(&request);

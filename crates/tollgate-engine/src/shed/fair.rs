@@ -84,7 +84,10 @@ impl Fair {
         let all: u64 = asking().map(|cell| u64::from(cell.admitted)).sum();
         let mut level = 0;
         for _ in 0..STEPS {
-            let below: u64 = asking().filter(|cell| u64::from(cell.offered) <= level).map(|cell| u64::from(cell.offered)).sum();
+            let below: u64 = asking()
+                .filter(|cell| u64::from(cell.offered) <= level)
+                .map(|cell| u64::from(cell.offered))
+                .sum();
             let above = asking().filter(|cell| u64::from(cell.offered) > level).count() as u64;
             let Some(next) = all.saturating_sub(below).checked_div(above) else { return u32::MAX };
             if next <= level {

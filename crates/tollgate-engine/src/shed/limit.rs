@@ -286,7 +286,8 @@ impl Limit {
                 self.places = self.places.max(self.fewest.saturating_mul(PARTS)).min(PLACES_MAX);
             }
             if self.pressed == Pressed::Yes || self.peak * PARTS >= self.places {
-                let step = u128::from(self.places / 4 + PARTS) * u128::from(aim - delay) / u128::from(aim.max(1));
+                let step =
+                    u128::from(self.places / 4 + PARTS) * u128::from(aim - delay) / u128::from(aim.max(1));
                 self.places = (self.places + narrowed(step)).min(PLACES_MAX);
             }
         }
@@ -313,7 +314,8 @@ impl Limit {
 
     fn cut(&mut self, times: &Times, aim: u64, now: Timestamp) {
         let mean = self.mean;
-        let mut cuts = self.cuts.unwrap_or(Cuts { before: self.places, slowest: 0, places: self.places, futile: 0 });
+        let mut cuts =
+            self.cuts.unwrap_or(Cuts { before: self.places, slowest: 0, places: self.places, futile: 0 });
         // One request alone makes no queue either.
         let is_halved = self.places <= cuts.places / 2 || self.places == PARTS;
         // With a queue, half of the places make it half of the time.

@@ -31,7 +31,13 @@ impl Service {
         match self {
             Self::Steady(time) => time,
             Self::Spread(mean) => spread(mean, dice),
-            Self::Mixed(short, long) => if dice.below(10) == 0 { long } else { short },
+            Self::Mixed(short, long) => {
+                if dice.below(10) == 0 {
+                    long
+                } else {
+                    short
+                }
+            }
         }
     }
 
@@ -196,7 +202,8 @@ impl World {
         let Source { priority, account, .. } = self.sources[at];
         self.seen[at].offered += 1;
         // Without shedding nobody is ever refused.
-        let shedding = self.shedding.unwrap_or(Shedding { target: Nanos::from_secs(3_600), ..Shedding::default() });
+        let shedding =
+            self.shedding.unwrap_or(Shedding { target: Nanos::from_secs(3_600), ..Shedding::default() });
         match self.load.enter(&shedding, priority, account, self.now()) {
             Entered::In(ticket) => {
                 self.waiting.push_back(Request { source: at, arrived: self.now, ticket });

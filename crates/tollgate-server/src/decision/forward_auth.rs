@@ -9,7 +9,9 @@ use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 use tollgate_core::time::Timestamp;
-use tollgate_engine::{Answer, CallerRequest, Decision, Engine, ErrorCode, Forwarder, Hold, Purpose, identify, problem};
+use tollgate_engine::{
+    Answer, CallerRequest, Decision, Engine, ErrorCode, Forwarder, Hold, Purpose, identify, problem,
+};
 
 use original::Original;
 
