@@ -72,7 +72,8 @@ impl Meters {
     pub async fn prepare(&self) {
         let mut load = redis::cmd("SCRIPT");
         load.arg("LOAD").arg(SCRIPT);
-        let _ = self.link.query_before(&load, Instant::now() + READS_WITHIN).await;
+        let loading = self.link.query_before(&load, Instant::now() + READS_WITHIN);
+        let _: Result<String, QueryError> = loading.await;
     }
 
     /// Settles the plans of a call, in order: each charges all of its meters, or none.
