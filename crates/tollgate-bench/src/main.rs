@@ -23,6 +23,7 @@ mod ours;
 mod peers;
 mod redis;
 mod report;
+mod shed;
 mod start;
 mod timing;
 mod workload;
@@ -45,6 +46,7 @@ fn main() -> anyhow::Result<()> {
             Suite::Gateway => gateway::run(&arguments.load, format)?,
             Suite::Redis => redis::run(&arguments.load, format)?,
             Suite::Abuse => abuse::run(format)?,
+            Suite::Shed => shed::run(&arguments.load, format)?,
             Suite::Start => start::run(&arguments.load, format)?,
             Suite::Instructions => instructions::run(arguments.decisions)?,
         }

@@ -99,7 +99,7 @@ impl Seen {
 
 pub(crate) struct World {
     pub(crate) load: Arc<Load>,
-    pub(crate) shedding: Option<Shedding>,
+    pub(crate) shedding: Shedding,
     pub(crate) workers: usize,
     pub(crate) service: Service,
     dice: Dice,
@@ -118,7 +118,7 @@ impl World {
         let shedding = Shedding { target: Nanos(target_ms * MS), floor: Percent::new(5).unwrap() };
         Self {
             load: Arc::new(Load::new(Timestamp::from_nanos(BEGIN))),
-            shedding: Some(shedding),
+            shedding,
             workers,
             service,
             dice: Dice::new(seed),
@@ -133,9 +133,15 @@ impl World {
         }
     }
 
-    /// How many requests a second the upstream can do.
-    pub(crate) fn capacity(&self) -> u64 {
-        self.workers as u64 * SECOND / self.service.mean()
+    /// How many requests the upstream can do in this time.
+    pub(crate) fn capacity(&self, time: u64) -> u64 {
+        self.workers as u64 * time / self.service.mean()
+    }
+
+    /// Accounts of a priority that ask for this share of the capacity together, in percent.
+    pub(crate) fn sources(&self, priority: u32, accounts: u64, percent: u64) -> Vec<Source> {
+        let gap = self.service.mean() * accounts * 100 / (self.workers as u64 * percent);
+        (0..accounts).map(|account| Source { priority, account: hashed(priority, account), gap }).collect()
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -201,10 +207,7 @@ impl World {
     fn arrives(&mut self, at: usize) {
         let Source { priority, account, .. } = self.sources[at];
         self.seen[at].offered += 1;
-        // Without shedding nobody is ever refused.
-        let shedding =
-            self.shedding.unwrap_or(Shedding { target: Nanos::from_secs(3_600), ..Shedding::default() });
-        match self.load.enter(&shedding, priority, account, self.now()) {
+        match self.load.enter(&self.shedding, priority, account, self.now()) {
             Entered::In(ticket) => {
                 self.waiting.push_back(Request { source: at, arrived: self.now, ticket });
                 self.work();
@@ -231,6 +234,11 @@ impl World {
         }
         self.work();
     }
+}
+
+/// Accounts have hashes for names.
+pub(crate) fn hashed(priority: u32, account: u64) -> u64 {
+    Dice::new(u64::from(priority) << 32 | account).roll()
 }
 
 /// Everything that was served.

@@ -49,6 +49,7 @@ pub(crate) async fn metrics(State(admin): State<Shared>) -> ([(http::HeaderName,
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{labels} {value}");
     }
     write_reputation(&mut text, &admin);
+    write_shedding(&mut text, &admin);
     ([(CONTENT_TYPE, PROMETHEUS_TEXT)], text)
 }
 
@@ -155,4 +156,26 @@ fn families(admin: &Admin) -> [Family; 7] {
         gauge("tollgate_spool_full", "1 while there is no room for new records.", full),
         gauge("tollgate_homes", "Accounts and clients that have meters in memory.", number(engine.homes())),
     ]
+}
+
+/// What the upstreams bear, where load is shed.
+fn write_shedding(text: &mut String, admin: &Admin) {
+    if admin.engine.policy().policy().shedding.is_none() {
+        return;
+    }
+    let load = admin.engine.loads().look();
+    for Family { name, kind, help, value, .. } in [
+        gauge("tollgate_upstream_limit", "How many requests upstreams bear at a time.", load.limit),
+        gauge("tollgate_upstream_in_flight", "How many they work on.", load.in_flight),
+    ] {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
+    }
+    let name = "tollgate_shed_total";
+    let _ = writeln!(
+        text,
+        "# HELP {name} Requests refused because upstreams cannot keep up.\n# TYPE {name} counter"
+    );
+    for (priority, count) in load.shed {
+        let _ = writeln!(text, "{name}{{priority=\"{priority}\"}} {count}");
+    }
 }

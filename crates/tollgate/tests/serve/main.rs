@@ -17,6 +17,7 @@ mod golden;
 mod kills;
 mod nodes;
 mod outages;
+mod overload;
 mod privacy;
 mod races;
 mod secured_stores;
