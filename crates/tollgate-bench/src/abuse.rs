@@ -39,6 +39,7 @@ pub(crate) fn run(format: Format) -> Result<()> {
     let mut node = Node::open(folder.path(), CLIENTS_MAX)?;
     let mut figures = vec![figure("memory/idle", "MB", resident()?, None)];
     let before = node.time_known(TIMED);
+    let (client, blocked) = (node.time_client(TIMED), node.time_blocked(TIMED)?);
     note("ten million addresses, each once");
     let refused = strangers(&mut node, Node::address, &mut figures, "addresses")?;
     figures.push(figure("refused/addresses", "", refused, Some(1.0)));
@@ -52,7 +53,6 @@ pub(crate) fn run(format: Format) -> Result<()> {
     let after = node.time_known(TIMED);
     figures.push(figure("known/before", "ns", before, None));
     figures.push(figure("known/after", "ns", after, None));
-    let (client, blocked) = (node.time_client(TIMED), node.time_blocked(TIMED)?);
     figures.push(figure("a client", "ns", client, None));
     figures.push(figure("a blocked client", "ns", blocked, None));
     figures.push(figure("blocked/client", "", blocked / client, Some(BLOCKED_MAX)));

@@ -69,12 +69,14 @@ impl Fair {
         }
     }
 
-    /// Finds the level, if somebody was refused, and lets the past count for half.
-    pub(crate) fn turn(&mut self, refused: u64) {
-        self.level = if refused == 0 { u32::MAX } else { self.fair_level() };
+    /// Finds the level, if somebody was refused, and lets the past count for half; after several turns in which nobody
+    /// asked, for as many halves of it.
+    pub(crate) fn turn(&mut self, refused: u64, turns: u64) {
+        self.level = if refused == 0 || turns > 1 { u32::MAX } else { self.fair_level() };
+        let halves = u32::try_from(turns).unwrap_or(u32::MAX).min(u32::BITS - 1);
         for cell in self.rows.iter_mut().flatten() {
-            cell.offered /= 2;
-            cell.admitted /= 2;
+            cell.offered >>= halves;
+            cell.admitted >>= halves;
         }
     }
 
@@ -96,5 +98,71 @@ impl Fair {
             level = next;
         }
         u32::try_from(level).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Accounts in cells of their own, in both rows.
+    fn account(number: u64) -> u64 {
+        number << 32 | number
+    }
+
+    /// Each asks and gets as often as it says; then a turn with refusals.
+    fn after(had: &[(u32, u32)]) -> Fair {
+        let mut fair = Fair::default();
+        for (number, (offered, admitted)) in (0..).zip(had) {
+            for _ in 0..*offered {
+                fair.offer(account(number));
+            }
+            for _ in 0..*admitted {
+                fair.admit(account(number));
+            }
+        }
+        fair.turn(1, 1);
+        fair
+    }
+
+    #[test]
+    fn who_wants_less_than_its_share_has_it_and_the_rest_is_shared_evenly() {
+        // Sixty in all: 2 and 8 want less than a fifth; fifty are left for three.
+        let fair = after(&[(2, 2), (8, 8), (100, 40), (30, 5), (50, 5)]);
+        assert_eq!(fair.level, 50 * ONE / 3);
+    }
+
+    #[test]
+    fn who_has_had_the_level_stands_back_until_the_past_is_forgotten() {
+        let mut fair = after(&[(100, 30), (100, 10)]);
+        assert_eq!(fair.level, 20 * ONE);
+        // Half of what it had counts: fifteen and five.
+        for _ in 0..5 {
+            assert_eq!(fair.offer(account(0)), Standing::Below);
+            fair.admit(account(0));
+        }
+        assert_eq!(fair.offer(account(0)), Standing::Above);
+        assert_eq!(fair.offer(account(1)), Standing::Below);
+        fair.turn(0, 1);
+        assert_eq!(fair.offer(account(0)), Standing::Below, "nobody was refused");
+    }
+
+    #[test]
+    fn a_neighbour_in_one_row_is_told_apart_in_the_other() {
+        let mut fair = after(&[(100, 30), (100, 10)]);
+        let neighbour = 7 << 32;
+        (0..10).for_each(|_| fair.admit(account(0)));
+        assert_eq!(fair.offer(account(0)), Standing::Above);
+        assert_eq!(fair.offer(neighbour), Standing::Below);
+    }
+
+    #[test]
+    fn nothing_overflows() {
+        let mut fair = Fair::default();
+        fair.rows[0][1] = Cell { offered: u32::MAX, admitted: u32::MAX };
+        fair.offer(1);
+        fair.admit(1);
+        fair.turn(1, 1);
+        assert_eq!(fair.level, u32::MAX);
     }
 }

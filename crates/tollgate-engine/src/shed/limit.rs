@@ -275,7 +275,7 @@ impl Limit {
         }
         let delay = mean.saturating_sub(self.base);
         if delay > aim && self.reach == Reach::Beyond {
-            return;
+            return self.stuck(now);
         }
         self.learnt = Learnt::Something;
         if delay > aim {
@@ -314,8 +314,7 @@ impl Limit {
 
     fn cut(&mut self, times: &Times, aim: u64, now: Timestamp) {
         let mean = self.mean;
-        let mut cuts =
-            self.cuts.unwrap_or(Cuts { before: self.places, slowest: 0, places: self.places, futile: 0 });
+        let mut cuts = self.cuts();
         // One request alone makes no queue either.
         let is_halved = self.places <= cuts.places / 2 || self.places == PARTS;
         // With a queue, half of the places make it half of the time.
@@ -323,19 +322,37 @@ impl Limit {
             cuts.futile += 1;
         } else if is_halved {
             cuts.futile = 0;
-        }
-        if !is_halved && mean > cuts.slowest {
+        } else if mean > cuts.slowest {
             (cuts.slowest, cuts.places) = (mean, self.places);
         }
         if cuts.futile >= FUTILE_MAX {
-            (self.base, self.places, self.cuts) = (mean, cuts.before, None);
-            self.seen_at = now;
-            return;
+            return self.undo(cuts, now);
         }
         self.cuts = Some(cuts);
         let from = self.places.min(self.peak.max(1) * PARTS);
         let wanted = u128::from(from) * u128::from(self.base + aim) / u128::from(mean.max(1));
         self.places = narrowed(wanted).clamp(from / 2, from).max(PARTS);
+    }
+
+    /// Even the highest priority alone is more than the limit, and what it asks for fits. So the limit is too small.
+    fn stuck(&mut self, now: Timestamp) {
+        let mut cuts = self.cuts();
+        cuts.futile += 1;
+        self.cuts = Some(cuts);
+        if cuts.futile >= FUTILE_MAX {
+            self.undo(cuts, now);
+        }
+    }
+
+    fn cuts(&self) -> Cuts {
+        let places = self.places;
+        self.cuts.unwrap_or(Cuts { before: places, slowest: 0, places, futile: 0 })
+    }
+
+    /// Undoes cuts that made nothing faster: what requests take now is what they take.
+    fn undo(&mut self, cuts: Cuts, now: Timestamp) {
+        (self.base, self.places, self.cuts) = (self.mean.max(1), cuts.before, None);
+        self.seen_at = now;
     }
 }
 
@@ -347,3 +364,6 @@ fn toward(from: u64, to: u64, part: u64) -> u64 {
 fn narrowed(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,12 @@
 //!
 //! A request sees the requests in flight of its own priority and of higher ones. If they leave a place, it gets it:
 //! what lower ones have taken does not keep it out, they only have to wait longer for the next. While a higher
-//! priority is refused, lower ones keep away from the last places, so that these are free when it comes again. Between the
-//! accounts of one priority those that have had their share are as a priority below those that have not.
+//! priority is refused, lower ones keep away from the last places, so that these are free when it comes again.
+//! Between the accounts of one priority those that have had their share are as a priority below those that have not.
 //!
 //! The highest priority may go beyond the limit for a while, as long as what it asks for fits on average: then it is
-//! enough to refuse the others. Each priority below it has a floor: a share of all that is admitted, whatever the higher
-//! ones ask for.
+//! enough to refuse the others. Each priority below it has a floor: a share of all that is admitted, whatever the
+//! higher ones ask for.
 
 use std::collections::BTreeMap;
 
@@ -29,12 +29,15 @@ const TURN: Nanos = Nanos(250_000_000);
 /// Of what was counted this part is forgotten with each turn, so that counts are those of about two seconds.
 const FORGOTTEN_ONE_OF: u64 = 8;
 
+/// After so many turns everything is forgotten.
+const TURNS_MAX: u64 = 256;
+
 /// A credit of this much is one request.
 const REQUEST: u64 = 100;
 /// All floors together leave this much of a hundred to the highest priority.
 const FLOORS_MAX: u64 = 50;
 
-/// The highest priority fits while it asks for at most this many eighths of what the upstream can do.
+/// The highest priority fits while it asks for at most this many eighths of what is admitted.
 const FITS_EIGHTHS: u128 = 7;
 
 /// How many priorities are counted for whoever watches.
@@ -47,6 +50,19 @@ const SECOND: u64 = 1_000_000_000;
 /// A while after a refusal in which lower priorities keep away from the last places.
 const HOLD_MIN: Nanos = Nanos(5_000_000);
 const HOLD_MAX: Nanos = Nanos::from_secs(1);
+
+/// Who was refused of late.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Behind {
+    /// Nobody who matters.
+    Nobody,
+    /// A higher priority: the last places are kept for it.
+    Priority,
+    /// An account of the same priority that has not had its share: more of them are kept for it.
+    Account,
+    /// Only accounts of the same priority that have had theirs: who has not may go a little beyond the limit.
+    Over,
+}
 
 /// Which class a place was taken in, by its priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -166,28 +182,36 @@ impl Shares {
 
     fn has_place(&self, at: usize, standing: Standing, room: &Room, now: Timestamp) -> bool {
         let in_sight: u64 = self.classes[..=at].iter().map(|class| class.in_flight).sum();
-        let places = if at == 0 { room.places } else { room.open };
-        let kept = if self.is_behind(at, standing, room, now) { (places / 8 + 3).min(places / 2) } else { 0 };
-        if in_sight < places - kept {
-            return true;
-        }
-        at == 0 && standing == Standing::Below && self.fits(room) && in_sight < most(room)
+        let fits = at == 0 && self.fits();
+        let places = if fits { room.places } else { room.open };
+        let open = match self.behind(at, standing, room, now) {
+            Behind::Nobody => places,
+            Behind::Priority => places - (places / 8 + 3).min(places / 2),
+            Behind::Account => places - (places / 4 + 3).min(places / 2),
+            Behind::Over => places + places / 8,
+        };
+        in_sight < open || (fits && standing == Standing::Below && in_sight < most(room))
     }
 
-    /// Whether somebody was refused of late who comes before.
-    fn is_behind(&self, at: usize, standing: Standing, room: &Room, now: Timestamp) -> bool {
+    /// Who was refused of late, and comes before.
+    fn behind(&self, at: usize, standing: Standing, room: &Room, now: Timestamp) -> Behind {
         let hold = room.round.clamp(HOLD_MIN, HOLD_MAX);
         let late = |refused_at: &Option<Timestamp>| refused_at.is_some_and(|then| now.since(then) < hold);
-        let above = self.classes[..at].iter().any(|class| class.refused_at.iter().any(late));
-        above || (standing == Standing::Above && late(&self.classes[at].refused_at[0]))
+        if self.classes[..at].iter().any(|class| class.refused_at.iter().any(late)) {
+            return Behind::Priority;
+        }
+        let [below, above] = &self.classes[at].refused_at;
+        match standing {
+            Standing::Above if late(below) => Behind::Account,
+            Standing::Below if late(above) => Behind::Over,
+            _ => Behind::Nobody,
+        }
     }
 
     /// Whether the highest priority asks for less than the upstream can do, with somebody below it to be refused.
-    fn fits(&self, room: &Room) -> bool {
+    fn fits(&self) -> bool {
         let [highest, _, ..] = &*self.classes else { return false };
-        let memory = u128::from(TURN.0 * FORGOTTEN_ONE_OF);
-        let can = u128::from(room.places) * memory / u128::from(room.round.0.max(1));
-        let (asked, can) = (u128::from(highest.offered), can.max(self.admitted.into()));
+        let (asked, can) = (u128::from(highest.offered), u128::from(self.admitted));
         // More than chance: by twice the standard error of a count.
         (asked * 8).saturating_sub(can * FITS_EIGHTHS).pow(2) <= 4 * 64 * asked
     }
@@ -229,20 +253,135 @@ impl Shares {
             return;
         }
         self.turned_at = now;
-        for _ in 0..turns.min(64) {
-            self.admitted -= self.admitted.div_ceil(FORGOTTEN_ONE_OF);
-            self.refused -= self.refused.div_ceil(FORGOTTEN_ONE_OF);
-            for class in &mut self.classes {
-                class.offered -= class.offered.div_ceil(FORGOTTEN_ONE_OF);
-                class.fair.turn(class.refused_in_turn);
-                class.refused_in_turn = 0;
-            }
+        self.admitted = faded(self.admitted, turns);
+        self.refused = faded(self.refused, turns);
+        for class in &mut self.classes {
+            class.offered = faded(class.offered, turns);
+            class.fair.turn(class.refused_in_turn, turns);
+            class.refused_in_turn = 0;
         }
         self.classes.retain(|class| class.in_flight > 0 || now.since(class.seen_at) < FORGOTTEN_AFTER);
     }
 }
 
+/// What is left of a count after so many turns.
+fn faded(count: u64, turns: u64) -> u64 {
+    (0..turns.min(TURNS_MAX)).fold(count, |count, _| count - count.div_ceil(FORGOTTEN_ONE_OF))
+}
+
 /// The most that may ever be in flight: bursts of the highest priority, and floors.
 fn most(room: &Room) -> u64 {
     room.places * 4 + 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_secs(1_000);
+    const SHEDDING: Shedding = Shedding { target: Nanos(20_000_000), floor: Shedding::FLOOR_DEFAULT };
+
+    fn room(places: u64) -> Room {
+        Room { places, open: places, round: Nanos(20_000_000) }
+    }
+
+    fn later(nanos: u64) -> Timestamp {
+        NOW.plus(Nanos(nanos))
+    }
+
+    fn enter(shares: &mut Shares, places: u64, priority: u32, now: Timestamp) -> Result<Share, Nanos> {
+        shares.enter(&room(places), &SHEDDING, priority, 0, now)
+    }
+
+    /// How many of so many get in.
+    fn entered(shares: &mut Shares, places: u64, priority: u32, count: usize) -> usize {
+        (0..count).filter(|_| enter(shares, places, priority, NOW).is_ok()).count()
+    }
+
+    #[test]
+    fn what_lower_ones_have_taken_keeps_no_higher_one_out() {
+        let mut shares = Shares::new(NOW);
+        assert_eq!(entered(&mut shares, 10, 1, 30), 10);
+        assert_eq!(entered(&mut shares, 10, 2, 10), 10);
+        assert_eq!(entered(&mut shares, 10, 1, 1), 0, "the places are taken by a higher one");
+    }
+
+    #[test]
+    fn after_a_refusal_lower_ones_keep_away_from_the_last_places_for_a_while() {
+        let mut shares = Shares::new(NOW);
+        let taken: Vec<Share> = (0..40).map_while(|_| enter(&mut shares, 40, 2, NOW).ok()).collect();
+        assert!(enter(&mut shares, 40, 2, NOW).is_err());
+        taken[..5].iter().for_each(|share| shares.leave(*share));
+        assert!(
+            enter(&mut shares, 40, 1, later(1_000_000)).is_err(),
+            "a place that the higher one waits for"
+        );
+        assert!(enter(&mut shares, 40, 1, later(20_000_000)).is_ok(), "nobody waits any more");
+    }
+
+    #[test]
+    fn lower_ones_take_places_that_the_higher_one_cannot_fill() {
+        let mut shares = Shares::new(NOW);
+        let taken: Vec<Share> = (0..40).map_while(|_| enter(&mut shares, 40, 2, NOW).ok()).collect();
+        assert!(enter(&mut shares, 40, 2, NOW).is_err());
+        // An eighth and three are kept free.
+        taken[..9].iter().for_each(|share| shares.leave(*share));
+        assert!(enter(&mut shares, 40, 1, NOW).is_ok());
+        assert!(enter(&mut shares, 40, 1, NOW).is_err());
+    }
+
+    #[test]
+    fn the_highest_goes_beyond_the_limit_in_a_burst_and_not_for_good() {
+        let mut shares = Shares::new(NOW);
+        assert_eq!(entered(&mut shares, 10, 1, 10), 10);
+        let most = usize::try_from(most(&room(10))).unwrap();
+        assert_eq!(entered(&mut shares, 10, 2, 500), most, "up to a maximum");
+        // Much more than the upstream can do, turn after turn.
+        let mut now = NOW;
+        let mut taken = Vec::new();
+        for _ in 0..8 {
+            now = now.plus(TURN);
+            taken.extend((0..5_000).filter_map(|_| enter(&mut shares, 10, 2, now).ok()));
+        }
+        assert!(taken.is_empty());
+        (0..most).for_each(|_| shares.leave(Share(Some(2))));
+        let again = (0..500).filter(|_| enter(&mut shares, 10, 2, now).is_ok()).count();
+        assert!((5..=10).contains(&again), "it does not fit, so the limit holds for it: {again}");
+    }
+
+    #[test]
+    fn a_floor_is_a_share_of_all_that_is_admitted() {
+        let mut shares = Shares::new(NOW);
+        let mut in_flight = std::collections::VecDeque::new();
+        let mut served = [0_u32; 2];
+        for round in 0..10_000 {
+            // One ends, and three ask for its place, the lowest priority first.
+            for priority in [0, 1, 1] {
+                if let Ok(share) = enter(&mut shares, 10, priority, later(round * 1_000_000)) {
+                    served[priority as usize] += 1;
+                    in_flight.push_back(share);
+                }
+            }
+            in_flight.pop_front().into_iter().for_each(|share| shares.leave(share));
+        }
+        assert!((9_900..=10_100).contains(&served.iter().sum()), "{served:?}");
+        assert!((450..=700).contains(&served[0]), "{served:?}");
+    }
+
+    #[test]
+    fn who_is_forgotten_reserves_nothing() {
+        let mut shares = Shares::new(NOW);
+        for priority in 0..16 {
+            let share = enter(&mut shares, 10, priority, NOW).unwrap();
+            shares.leave(share);
+        }
+        assert_eq!(shares.classes.len(), CLASSES_MAX);
+        // No room for a seventeenth: it counts as the next lower one.
+        let share = enter(&mut shares, 10, 99, NOW).unwrap();
+        assert_eq!(share, Share(Some(15)));
+        let after = NOW.plus(FORGOTTEN_AFTER);
+        assert!(enter(&mut shares, 10, 99, after).is_ok());
+        let left: Vec<u32> = shares.classes.iter().map(|class| class.priority).collect();
+        assert_eq!(left, [99, 15], "one is in flight");
+    }
 }

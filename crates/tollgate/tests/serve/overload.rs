@@ -93,6 +93,30 @@ fn times(bed: &Bed, asked: &Asked, count: usize) -> Tally {
     tally
 }
 
+/// While this is there, callers go on.
+struct Pressing<'s>(&'s AtomicBool);
+
+impl Drop for Pressing<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+type Callers<'s> = Vec<thread::ScopedJoinHandle<'s, Tally>>;
+
+fn crowd<'s>(
+    scope: &'s thread::Scope<'s, '_>,
+    bed: &'s Bed,
+    asked: &'s Asked,
+    stop: &'s AtomicBool,
+) -> Callers<'s> {
+    (0..OTHER_CALLERS).map(|_| scope.spawn(move || press(bed, asked, stop))).collect()
+}
+
+fn sum(callers: Callers<'_>) -> Tally {
+    callers.into_iter().map(|caller| caller.join().unwrap()).sum()
+}
+
 #[test]
 fn the_lowest_priorities_are_refused_first_and_everybody_gets_something() {
     let policy = format!("{POLICY}shedding: {{target: 20ms}}\n");
@@ -104,23 +128,18 @@ fn the_lowest_priorities_are_refused_first_and_everybody_gets_something() {
     let bypass = Asked::get("/").header("X-Service-Token", &token);
     let stop = AtomicBool::new(false);
     let (low_tally, middle_tally) = thread::scope(|scope| {
-        let (bed, stop) = (&bed, &stop);
-        let crowd = |asked| {
-            let press = (0..OTHER_CALLERS).map(|_| scope.spawn(move || press(bed, asked, stop)));
-            press.collect::<Vec<_>>()
-        };
-        let (lows, middles) = (crowd(&low_asks), crowd(&middle_asks));
+        // However this ends, nobody goes on for ever.
+        let pressing = Pressing(&stop);
+        let lows = crowd(scope, &bed, &low_asks, &stop);
+        let middles = crowd(scope, &bed, &middle_asks, &stop);
         let tops: Vec<_> =
-            (0..TOP_CALLERS).map(|_| scope.spawn(|| times(bed, &top_asks, TOP_REQUESTS))).collect();
+            (0..TOP_CALLERS).map(|_| scope.spawn(|| times(&bed, &top_asks, TOP_REQUESTS))).collect();
         // Whoever asks for decisions is not refused because this gateway has much to do.
         assert_eq!(bed.check(&json!({"key": low})).json()["allowed"], true);
-        assert_eq!(times(bed, &bypass, 20).shed, 0, "a bypass was refused");
+        assert_eq!(times(&bed, &bypass, 20).shed, 0, "a bypass was refused");
         let top: Tally = tops.into_iter().map(|top| top.join().unwrap()).sum();
-        stop.store(true, Ordering::Relaxed);
+        drop(pressing);
         assert_eq!((top.served, top.shed), (TOP_CALLERS * TOP_REQUESTS, 0), "of the highest priority");
-        let sum = |threads: Vec<thread::ScopedJoinHandle<'_, Tally>>| {
-            threads.into_iter().map(|thread| thread.join().unwrap()).sum::<Tally>()
-        };
         (sum(lows), sum(middles))
     });
     let tallies = format!("low {low_tally:?}, middle {middle_tally:?}");
