@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Mutex, MutexGuard};
 use tollgate_core::plan::HomeId;
 use tollgate_core::tariff::{Plan, Request};
-use tollgate_store::redis::{Homes, Meters, NodeId, Owed};
+use tollgate_store::redis::{Homes, Link, Meters, NodeId, Owed};
 
 use fallback::Fallbacks;
 use journal::Journal;
@@ -29,6 +29,8 @@ pub struct SharedParts {
     pub journal: Meters,
     /// This node.
     pub node: NodeId,
+    /// The way to the blocks of all nodes.
+    pub blocks: Link,
 }
 
 impl fmt::Debug for SharedParts {
