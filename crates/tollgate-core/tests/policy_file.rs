@@ -94,6 +94,7 @@ fn sections_that_are_absent_have_their_defaults() {
     assert_eq!(policy.identity, Identity::default());
     assert_eq!(policy.degraded.cap.get(), 40);
     assert_eq!((policy.edge, policy.reputation, policy.blocks, policy.pressure), (None, None, None, None));
+    assert_eq!(policy.shedding, None);
     assert_eq!(policy.responses.headers.len(), 4);
 }
 

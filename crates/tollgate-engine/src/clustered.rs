@@ -109,6 +109,7 @@ impl Clustered {
         let directory = directory.await.map_err(ClusteredError::Directory)?;
         let spool = Spool::open(&dir.join("spool"), self.spool).map_err(ClusteredError::Spool)?;
         let journal = Meters::new(link.clone(), NodeId(node.0 | JOURNAL));
+        journal.prepare().await;
         let blocks = link.clone();
         let homes_of_store = Homes::new(Meters::new(link, node), node, first_seq(), HomesSettings::default());
         let parts = EngineParts {

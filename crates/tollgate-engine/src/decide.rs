@@ -16,6 +16,7 @@ use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_ledger::{Flags, Idempotency, Kind, Position, Reservation};
 use tollgate_store::directory::{Account, Key, Looked, Verified};
 use tollgate_store::key_text::PresentedKey;
+use tollgate_store::redis::Expiry;
 
 use crate::answer::ErrorCode;
 use crate::decision::{Answer, Decision, Denial, StoreMode};
@@ -25,6 +26,7 @@ use crate::ids::DecisionId;
 use crate::permit::{Kept, Permit, Settles};
 use crate::record::record;
 use crate::request::{CallerRequest, Credential, Hold, Purpose};
+use crate::shed::Ticket;
 use crate::snapshot::PolicySnapshot;
 use crate::watch::{Standing, Watched};
 
@@ -47,6 +49,8 @@ pub(crate) struct Way<'w> {
     pub(crate) now: Timestamp,
     /// What the key was found to be, where that was looked up before.
     pub(crate) verified: Option<Verified>,
+    /// By when it should be decided, where that has to be waited for.
+    pub(crate) by: Option<Expiry>,
 }
 
 /// What became of a plan.
@@ -78,8 +82,8 @@ pub(crate) enum Reached {
     Decided(Box<Decision>),
     /// The caller is known, and refused for a reason that is no limit's.
     LacksScope(Caller, Permit, ErrorCode),
-    /// The limits decide.
-    Limits(Caller, Permit),
+    /// The limits decide. It has a place at the upstream, where load is shed.
+    Limits(Caller, Permit, Option<Ticket>),
 }
 
 impl Engine {
@@ -92,17 +96,28 @@ impl Engine {
         match self.until_limits(&way) {
             Reached::Decided(decision) => *decision,
             Reached::LacksScope(caller, permit, error) => self.refuse_known(&way, caller, &permit, error),
-            Reached::Limits(caller, permit) => match way.name() {
-                None => self.settle(&way, caller, permit),
-                Some(name) => self.settle_once(&way, caller, permit, name),
-            },
+            Reached::Limits(caller, permit, ticket) => {
+                let decision = match way.name() {
+                    None => self.settle(&way, caller, permit),
+                    Some(name) => self.settle_once(&way, caller, permit, name),
+                };
+                decision.with_place(ticket)
+            }
         }
     }
 
     /// A request at the beginning of its way.
     pub(crate) fn way<'w>(&self, request: &'w CallerRequest<'w>, now: Timestamp) -> Way<'w> {
         let (id, count) = self.ids.next(now);
-        Way { request, policy: self.snapshot.load_full(), id, slot: SlotId(count), now, verified: None }
+        Way {
+            request,
+            policy: self.snapshot.load_full(),
+            id,
+            slot: SlotId(count),
+            now,
+            verified: None,
+            by: None,
+        }
     }
 
     /// The part of the way before any limit is asked. It never waits.
@@ -122,9 +137,15 @@ impl Engine {
         if caller.plan.bypass == Bypass::Yes {
             return Reached::Decided(Box::new(self.pass(way, caller, &permit)));
         }
-        match lacks_scope(&caller, route.map(|(_, route)| route)) {
-            Some(error) => Reached::LacksScope(caller, permit, error),
-            None => Reached::Limits(caller, permit),
+        let route = route.map(|(_, route)| route);
+        if let Some(error) = lacks_scope(&caller, route) {
+            return Reached::LacksScope(caller, permit, error);
+        }
+        match self.place(way, &caller, route) {
+            Ok(ticket) => Reached::Limits(caller, permit, ticket),
+            Err(overloaded) => {
+                Reached::Decided(Box::new(self.refuse_overloaded(way, caller, &permit, overloaded)))
+            }
         }
     }
 
@@ -203,7 +224,13 @@ impl Engine {
     }
 
     /// Refuses a known caller for a reason that is no limit's. Its limits are shown as they are.
-    fn refuse_known(&self, way: &Way<'_>, caller: Caller, permit: &Permit, error: ErrorCode) -> Decision {
+    pub(crate) fn refuse_known(
+        &self,
+        way: &Way<'_>,
+        caller: Caller,
+        permit: &Permit,
+        error: ErrorCode,
+    ) -> Decision {
         let mut readings = Readings::new();
         let request = way.request_of(permit, Mode::Peek, Charges::All);
         let plan = permit.plan.tariff.plan(&request);
@@ -480,6 +507,7 @@ impl Way<'_> {
             pending: None,
             mode: StoreMode::Normal,
             standing: Standing::GOOD,
+            ticket: None,
         }
     }
 
@@ -498,6 +526,7 @@ impl Way<'_> {
             pending: None,
             mode: StoreMode::Normal,
             standing: Standing::GOOD,
+            ticket: None,
         }
     }
 }

@@ -26,6 +26,7 @@ use crate::permit::Permits;
 use crate::repeats::Repeats;
 use crate::save::Saved;
 use crate::shared::{Shared, SharedParts};
+use crate::shed::Loads;
 use crate::snapshot::{PolicySnapshot, ReloadError};
 use crate::watch::Watch;
 
@@ -83,6 +84,7 @@ pub struct Engine {
     pub(crate) sessions: SessionKeys,
     daily: DailyHash,
     proxies: Proxies,
+    pub(crate) loads: Loads,
     clock: Arc<Clock>,
 }
 
@@ -148,6 +150,7 @@ impl Engine {
             sessions: parts.sessions,
             daily: parts.daily,
             proxies: parts.proxies,
+            loads: Loads::new(clock.now()),
             clock,
         }
     }
@@ -201,6 +204,11 @@ impl Engine {
     /// The keys that sessions are signed with.
     pub fn sessions(&self) -> &SessionKeys {
         &self.sessions
+    }
+
+    /// What the upstreams bear, where load is shed.
+    pub fn loads(&self) -> &Loads {
+        &self.loads
     }
 
     /// Puts another policy into force, as a whole: requests are decided under the old one or under the new one.

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use tollgate_core::policy::url::BadUrl;
 use tollgate_core::policy::{Document, HttpUrl, StoreSettings};
 
 use crate::http_client::Endpoint;
@@ -210,8 +211,10 @@ fn upstream(text: &str) -> Result<HttpUrl, String> {
 }
 
 fn store(text: &str) -> Result<StoreSettings, String> {
-    StoreSettings::parse(text)
-        .map_err(|_| "expected `embedded` or a URL such as redis://127.0.0.1:6379".to_owned())
+    StoreSettings::parse(text).map_err(|bad| match bad {
+        BadUrl::Password => "put the password into the variable TOLLGATE_REDIS_PASSWORD".to_owned(),
+        _ => "expected `embedded` or a URL such as redis://127.0.0.1:6379".to_owned(),
+    })
 }
 
 /// What can be done with policy files.
