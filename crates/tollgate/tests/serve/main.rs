@@ -9,6 +9,7 @@ mod attacks;
 mod bad_bytes;
 mod bad_input;
 mod bed;
+mod blocks;
 mod faces;
 mod failover;
 mod full_disk;
