@@ -8,6 +8,7 @@ mod answers;
 mod bad_bytes;
 mod bad_input;
 mod bed;
+mod clients;
 mod faces;
 mod full_disk;
 #[path = "../cli/golden.rs"]
