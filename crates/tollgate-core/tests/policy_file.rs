@@ -95,6 +95,7 @@ fn sections_that_are_absent_have_their_defaults() {
     assert_eq!(policy.identity, Identity::default());
     assert_eq!(policy.degraded.cap.get(), 40);
     assert_eq!((policy.edge, policy.reputation, policy.blocks, policy.pressure), (None, None, None, None));
+    assert_eq!(policy.shedding, None);
     assert_eq!(policy.responses.headers.len(), 4);
 }
 
@@ -109,7 +110,7 @@ server:
   forwarded: forwarded
   proxy_protocol: true
   timeouts: {connect: 1s, read: 2m, idle: 3s, keep_alive: 4s, header: 5s}
-  max: {body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5}
+  max: {body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5, clients: 6}
 ",
     );
     let server = &document.server;
@@ -119,7 +120,7 @@ server:
     assert_eq!(server.proxy_protocol, ProxyProtocol::Required);
     let Timeouts { connect, read, idle, keep_alive, header } = server.timeouts;
     assert_eq!([connect, read, idle, keep_alive, header].map(|wait| wait.as_secs()), [1, 120, 3, 4, 5]);
-    let max = Maxima { body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5 };
+    let max = Maxima { body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5, clients: 6 };
     assert_eq!(server.max, max);
 }
 

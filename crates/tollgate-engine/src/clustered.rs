@@ -44,6 +44,8 @@ pub struct Clustered {
     pub link: LinkOptions,
     /// How the spool is kept.
     pub spool: SpoolSettings,
+    /// How many callers without a key have meters of their own on this node while the store is away.
+    pub clients_max: u32,
 }
 
 /// Why an engine over a shared store was not opened.
@@ -107,6 +109,7 @@ impl Clustered {
         let directory = directory.await.map_err(ClusteredError::Directory)?;
         let spool = Spool::open(&dir.join("spool"), self.spool).map_err(ClusteredError::Spool)?;
         let journal = Meters::new(link.clone(), NodeId(node.0 | JOURNAL));
+        journal.prepare().await;
         let homes_of_store = Homes::new(Meters::new(link, node), node, first_seq(), HomesSettings::default());
         let parts = EngineParts {
             policy: self.policy,
@@ -119,6 +122,7 @@ impl Clustered {
             proxies: self.proxies,
             clock: Clock::system,
             random: random().map_err(ClusteredError::Random)?,
+            clients_max: self.clients_max,
             shared: Some(SharedParts { homes: homes_of_store, journal, node }),
         };
         Engine::open(parts, progress).map_err(ClusteredError::Recover)

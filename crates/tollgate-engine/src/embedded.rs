@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use tollgate_core::policy::{Policy, Proxies};
+use tollgate_core::policy::{Maxima, Policy, Proxies};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::{OpenError, Spool, SpoolSettings};
 use tollgate_store::database::{Database, DatabaseError};
@@ -33,6 +33,8 @@ pub struct Embedded {
     pub clock: fn(Timestamp) -> Clock,
     /// How the spool is kept.
     pub spool: SpoolSettings,
+    /// How many callers without a key have meters of their own.
+    pub clients_max: u32,
 }
 
 /// Why an engine in a directory was not opened.
@@ -77,6 +79,7 @@ impl Embedded {
             session_secrets: Vec::new(),
             clock: Clock::system,
             spool: SpoolSettings::default(),
+            clients_max: Maxima::CLIENTS_DEFAULT,
         }
     }
 
@@ -104,6 +107,7 @@ impl Embedded {
             proxies: self.proxies,
             clock: self.clock,
             random: random().map_err(EmbeddedError::Random)?,
+            clients_max: self.clients_max,
             shared: None,
         };
         Engine::open(parts, progress).map_err(EmbeddedError::Recover)

@@ -24,7 +24,9 @@ use crate::permit::Permits;
 use crate::repeats::Repeats;
 use crate::save::Saved;
 use crate::shared::{Shared, SharedParts};
+use crate::shed::Loads;
 use crate::snapshot::{PolicySnapshot, ReloadError};
+use crate::watch::Watch;
 
 /// What an engine is made of.
 pub struct EngineParts {
@@ -48,6 +50,8 @@ pub struct EngineParts {
     pub clock: fn(Timestamp) -> Clock,
     /// Something that no other process has.
     pub random: u64,
+    /// How many callers without a key have meters of their own.
+    pub clients_max: u32,
     /// The store that several nodes share; nothing: the meters are in this process.
     pub shared: Option<SharedParts>,
 }
@@ -74,9 +78,11 @@ pub struct Engine {
     pub(crate) database: Database,
     pub(crate) saved: Mutex<Saved>,
     pub(crate) shared: Option<Shared>,
+    pub(crate) watch: Watch,
     pub(crate) sessions: SessionKeys,
     daily: DailyHash,
     proxies: Proxies,
+    pub(crate) loads: Loads,
     clock: Clock,
 }
 
@@ -93,6 +99,16 @@ pub struct Counters {
     pub unrecorded: AtomicU64,
     /// Plans that were resolved for a tier that is not defined.
     pub unknown_tier: AtomicU64,
+    /// Requests that were refused at the edge, by their address.
+    pub edge_refused: AtomicU64,
+    /// Requests of callers that are blocked.
+    pub blocked: AtomicU64,
+    /// Requests of callers whose limits were squeezed, because of pressure on their address.
+    pub squeezed: AtomicU64,
+    /// Requests of callers that share a home, because there are too many for one each.
+    pub crowded: AtomicU64,
+    /// Requests of callers with a reputation in each bucket, from the best to the worst.
+    pub reputation: [AtomicU64; 4],
 }
 
 impl Counters {
@@ -104,7 +120,9 @@ impl Counters {
 impl Engine {
     /// The engine with the meters, names and repeats that recovery has found.
     pub(crate) fn assemble(parts: EngineParts, found: Found, clock: Clock) -> Self {
+        let clients_max = usize::try_from(parts.clients_max).unwrap_or(usize::MAX);
         Self {
+            watch: Watch::new(&parts.homes, clients_max),
             snapshot: ArcSwap::from_pointee(found.snapshot),
             directory: parts.directory,
             meters: found.meters,
@@ -122,6 +140,7 @@ impl Engine {
             sessions: parts.sessions,
             daily: parts.daily,
             proxies: parts.proxies,
+            loads: Loads::new(clock.now()),
             clock,
         }
     }
@@ -177,6 +196,11 @@ impl Engine {
         &self.sessions
     }
 
+    /// What the upstreams bear, where load is shed.
+    pub fn loads(&self) -> &Loads {
+        &self.loads
+    }
+
     /// Puts another policy into force, as a whole: requests are decided under the old one or under the new one.
     /// Blocking, and not for tasks: names that are new are stored first, and the store is asked for negotiated limits.
     pub fn reload(&self, policy: Policy) -> Result<Arc<PolicySnapshot>, ReloadError> {
@@ -196,6 +220,7 @@ impl Engine {
         if let Some(shared) = &self.shared {
             shared.sweep();
         }
+        self.watch.sweep();
         self.meters.sweep(now)
     }
 

@@ -74,6 +74,7 @@ impl Place {
             proxies: Proxies::default(),
             clock: |latest| Clock::fixed(latest.max(NOW)),
             random: 7,
+            clients_max: 1_000_000,
             shared: None,
         };
         let engine = Arc::new(Engine::open(parts, |_| ()).unwrap().0);

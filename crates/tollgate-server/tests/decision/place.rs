@@ -68,6 +68,7 @@ impl Place {
             proxies: Proxies { trusted: vec![Network::parse("127.0.0.0/8").unwrap()], ..Proxies::default() },
             clock: |_| Clock::fixed(NOW),
             random: 7,
+            clients_max: 1_000_000,
             shared: None,
         };
         let engine = Arc::new(Engine::open(parts, |_| ()).unwrap().0);

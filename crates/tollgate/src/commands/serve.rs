@@ -48,6 +48,10 @@ pub(super) fn run(args: &Serve) -> anyhow::Result<Exit> {
             return Ok(Exit::ConfigInvalid);
         }
     };
+    if let Some(problem) = store::problem(&document.store) {
+        output::complain(&format!("error: {problem}\n"));
+        return Ok(Exit::ConfigInvalid);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
     let served = runtime.block_on(serve(args, &from, &loaded, document));
     // Whatever is left hanging on a connection does not keep the process.

@@ -88,5 +88,7 @@ body! {
         "uri" => uri: Whole,
         /// The connections at a time. Default: 10_000.
         "connections" => connections: Whole,
+        /// The callers without a key that have meters of their own; more share some. Default: 1_000_000.
+        "clients" => clients: Whole,
     }
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use http::HeaderMap;
 use serde::de::MapAccess;
 use tollgate_core::rule::Amount;
-use tollgate_engine::{CallerRequest, Credential, Hold, Purpose};
+use tollgate_engine::{CallerRequest, Credential, Forwarder, Hold, Purpose};
 
 use super::super::field;
 use super::super::json::{Object, Seen, Value};
@@ -84,6 +84,7 @@ impl Check<'_> {
             idempotency_key: self.idempotency_key.as_deref(),
             purpose: if self.peek { Purpose::Peek } else { Purpose::Charge },
             hold: self.hold(),
+            forwarder: Forwarder::Others,
         }
     }
 
