@@ -125,7 +125,7 @@ impl Engine {
                 self.meters.settle(&charges, &mut readings);
                 Ok(LimitNow::all(&charges, &readings))
             }
-            Some(shared) => shared.look(plan, request).await,
+            Some(shared) => shared.look(plan, request, None).await,
         }
     }
 }
