@@ -364,7 +364,7 @@ mod tests {
             }
             in_flight.pop_front().into_iter().for_each(|share| shares.leave(share));
         }
-        assert!((9_900..=10_100).contains(&served.iter().sum()), "{served:?}");
+        assert!((9_900..=10_100).contains(&served.iter().sum::<u32>()), "{served:?}");
         assert!((450..=700).contains(&served[0]), "{served:?}");
     }
 
