@@ -16,14 +16,17 @@ pub mod tier;
 pub mod tiers;
 pub mod url;
 
-pub use abuse::{AppliesTo, Blocks, Edge, Pressure, Reputation};
+pub use abuse::{AppliesTo, Blocks, Bucket, Conduct, Edge, Pressure, Reputation};
 pub use degraded::{Degraded, DegradedQuota, DegradedRate};
 pub use identity::{Challenge, HeaderName, Identity, KeyPlace, SecretSource, SessionCookie};
 pub use ledger::{Alerts, Durability, ExportTarget, LedgerSettings};
 pub use percent::Percent;
 pub use responses::{HeaderFamily, QuotaReset, Responses};
 pub use route::{Route, RouteIndex, Routes};
-pub use server::{Maxima, Network, ServerSettings, Timeouts, TlsFiles, UpstreamHost, UpstreamProtocol};
+pub use server::{
+    ForwardedHeader, Maxima, Network, Proxies, ProxyProtocol, ServerSettings, Timeouts, TlsFiles,
+    UpstreamHost, UpstreamProtocol,
+};
 pub use store::{RedisLayout, StoreSettings};
 pub use tier::{Bypass, RefundOn, Tier, TierLimit, TierName};
 pub use tiers::Tiers;

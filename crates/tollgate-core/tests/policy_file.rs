@@ -50,7 +50,7 @@ fn the_full_sample_means_what_it_says() {
     let document = load(include_str!("policies/full.yaml"));
     let Document { server, store, policy } = &document;
     assert_eq!(server.upstream.as_ref().unwrap().as_str(), "http://127.0.0.1:9000");
-    assert!(server.trusted_proxies[0].contains("127.0.0.1".parse().unwrap()));
+    assert!(server.proxies.trusted[0].contains("127.0.0.1".parse().unwrap()));
     assert_eq!(*store, StoreSettings::Embedded);
 
     assert_eq!(policy.identity.anonymous.as_ref().unwrap().as_str(), "free");

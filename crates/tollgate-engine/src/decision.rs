@@ -16,6 +16,7 @@ use crate::ids::DecisionId;
 use crate::lines::HeaderLines;
 use crate::permit::Permit;
 use crate::snapshot::PolicySnapshot;
+use crate::watch::Standing;
 
 /// How long a caller is told to wait when nothing can be decided: about as long as it takes to notice that there is
 /// room on the disk again.
@@ -48,6 +49,8 @@ pub struct Decision {
     pub pending: Option<Position>,
     /// Whether the store decided.
     pub mode: StoreMode,
+    /// How the caller stood.
+    pub standing: Standing,
 }
 
 /// Whether the store decides.

@@ -1,11 +1,13 @@
 //! The engine: everything that a decision needs, in one place that all front ends share.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
+use http::HeaderMap;
 use parking_lot::Mutex;
-use tollgate_core::policy::{Network, Policy};
+use tollgate_core::policy::{Policy, Proxies};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::Spool;
 use tollgate_store::database::Database;
@@ -14,6 +16,7 @@ use tollgate_store::hash::HomeHasher;
 use tollgate_store::meters::{MeterTable, Swept};
 
 use crate::clock::Clock;
+use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
 use crate::ids::DecisionIds;
 use crate::in_flight::InFlight;
 use crate::names::Names;
@@ -22,6 +25,7 @@ use crate::repeats::Repeats;
 use crate::save::Saved;
 use crate::shared::{Shared, SharedParts};
 use crate::snapshot::{PolicySnapshot, ReloadError};
+use crate::watch::Watch;
 
 /// What an engine is made of.
 pub struct EngineParts {
@@ -35,12 +39,18 @@ pub struct EngineParts {
     pub spool: Spool,
     /// Names to homes.
     pub homes: HomeHasher,
-    /// Whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: Vec<Network>,
+    /// The keys that sessions are signed with.
+    pub sessions: SessionKeys,
+    /// Addresses as analytics know them.
+    pub daily: DailyHash,
+    /// Who is believed about who called.
+    pub proxies: Proxies,
     /// The clock, given the latest instant on record.
     pub clock: fn(Timestamp) -> Clock,
     /// Something that no other process has.
     pub random: u64,
+    /// How many callers without a key have meters of their own.
+    pub clients_max: u32,
     /// The store that several nodes share; nothing: the meters are in this process.
     pub shared: Option<SharedParts>,
 }
@@ -67,7 +77,10 @@ pub struct Engine {
     pub(crate) database: Database,
     pub(crate) saved: Mutex<Saved>,
     pub(crate) shared: Option<Shared>,
-    trusted_proxies: Vec<Network>,
+    pub(crate) watch: Watch,
+    pub(crate) sessions: SessionKeys,
+    daily: DailyHash,
+    proxies: Proxies,
     clock: Clock,
 }
 
@@ -84,6 +97,16 @@ pub struct Counters {
     pub unrecorded: AtomicU64,
     /// Plans that were resolved for a tier that is not defined.
     pub unknown_tier: AtomicU64,
+    /// Requests that were refused at the edge, by their address.
+    pub edge_refused: AtomicU64,
+    /// Requests of callers that are blocked.
+    pub blocked: AtomicU64,
+    /// Requests of callers whose limits were squeezed, because of pressure on their address.
+    pub squeezed: AtomicU64,
+    /// Requests of callers that share a home, because there are too many for one each.
+    pub crowded: AtomicU64,
+    /// Requests of callers with a reputation in each bucket, from the best to the worst.
+    pub reputation: [AtomicU64; 4],
 }
 
 impl Counters {
@@ -95,7 +118,9 @@ impl Counters {
 impl Engine {
     /// The engine with the meters, names and repeats that recovery has found.
     pub(crate) fn assemble(parts: EngineParts, found: Found, clock: Clock) -> Self {
+        let clients_max = usize::try_from(parts.clients_max).unwrap_or(usize::MAX);
         Self {
+            watch: Watch::new(&parts.homes, clients_max),
             snapshot: ArcSwap::from_pointee(found.snapshot),
             directory: parts.directory,
             meters: found.meters,
@@ -110,7 +135,9 @@ impl Engine {
             database: parts.database,
             saved: Mutex::new(found.saved),
             shared: parts.shared.map(Shared::new),
-            trusted_proxies: parts.trusted_proxies,
+            sessions: parts.sessions,
+            daily: parts.daily,
+            proxies: parts.proxies,
             clock,
         }
     }
@@ -146,9 +173,24 @@ impl Engine {
         &self.counters
     }
 
-    /// Whose `X-Forwarded-For` is believed.
-    pub fn trusted_proxies(&self) -> &[Network] {
-        &self.trusted_proxies
+    /// Where a request comes from, as far as that can be believed.
+    pub fn address_of(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        identify::address(peer, headers, &self.proxies)
+    }
+
+    /// What an address is counted by.
+    pub fn prefixes_of(&self, address: IpAddr) -> Prefixes {
+        identify::prefixes(&self.homes, address)
+    }
+
+    /// What stands for an address in logs and analytics, today.
+    pub fn daily_hash(&self, address: IpAddr, now: Timestamp) -> u64 {
+        self.daily.of(address, now)
+    }
+
+    /// The keys that sessions are signed with.
+    pub fn sessions(&self) -> &SessionKeys {
+        &self.sessions
     }
 
     /// Puts another policy into force, as a whole: requests are decided under the old one or under the new one.
@@ -170,6 +212,7 @@ impl Engine {
         if let Some(shared) = &self.shared {
             shared.sweep();
         }
+        self.watch.sweep();
         self.meters.sweep(now)
     }
 

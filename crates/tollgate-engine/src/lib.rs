@@ -3,6 +3,7 @@
 //! Every front end builds the same [`CallerRequest`], calls the one [`Engine::decide`] and renders the one
 //! [`Decision`]. None of them knows a limit. The way of a request is the list in `decide.rs`.
 
+pub mod abuse;
 pub mod answer;
 pub mod clock;
 pub mod clustered;
@@ -27,6 +28,7 @@ mod save;
 mod shared;
 pub mod snapshot;
 mod unsettled;
+mod watch;
 
 pub use answer::ErrorCode;
 pub use clock::Clock;
@@ -45,3 +47,4 @@ pub use save::SaveError;
 pub use shared::SharedParts;
 pub use snapshot::{PolicySnapshot, ReloadError};
 pub use unsettled::Unsettled;
+pub use watch::Standing;

@@ -122,9 +122,9 @@ async fn decided(engine: &Engine, parts: &Parts) -> Decision {
 fn asked<'r>(engine: &Engine, policy: &'r PolicySnapshot, parts: &'r Parts) -> CallerRequest<'r> {
     let headers = &parts.headers;
     let peer = parts.extensions.get::<Peer>();
-    let address = peer.map(|peer| identify::address(peer.0.ip(), headers, engine.trusted_proxies()));
     CallerRequest {
-        credential: identify::credential(&policy.policy().identity, headers, address),
+        credential: identify::credential(&policy.policy().identity, headers),
+        address: peer.map(|peer| engine.address_of(peer.0.ip(), headers)),
         method: parts.method.as_str(),
         path: parts.uri.path(),
         cost: None,

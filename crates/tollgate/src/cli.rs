@@ -2,7 +2,9 @@
 
 mod account;
 mod admin;
+mod block;
 mod check;
+mod client;
 mod key;
 
 use std::net::SocketAddr;
@@ -17,7 +19,9 @@ use crate::output::Format;
 
 pub(crate) use account::{Account, AccountCreate, AccountDelete, AccountList, AccountSetTier, AccountShow};
 pub(crate) use admin::{Admin, ListPart, Sure};
+pub(crate) use block::{Block, BlockAdd, BlockList, BlockRemove};
 pub(crate) use check::Check;
+pub(crate) use client::{Client, ClientReset, ClientShow};
 pub(crate) use key::{Key, KeyCreate, KeyList, KeyRevoke, KeyRotate, KeyShow};
 
 /// An exact gatekeeper for APIs sold in plans: rate, quota and concurrency in one decision, recorded for the bill.
@@ -72,6 +76,20 @@ Example:
 Example:
   tollgate key create acme --name production")]
     Key(Key),
+
+    /// Block callers, list who is blocked, and lift blocks.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Example:
+  tollgate block add cl_0f1e2d3c4b5a69788796a5b4c3d2e1f0 --for 24h && tollgate block list")]
+    Block(Block),
+
+    /// Show and reset what is held against callers without a key.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Example:
+  tollgate client show cl_0f1e2d3c4b5a69788796a5b4c3d2e1f0")]
+    Client(Client),
 
     /// Ask a running server whether a request would be admitted, and charge it unless told otherwise.
     #[command(after_help = "\

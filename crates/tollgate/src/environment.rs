@@ -4,6 +4,8 @@
 pub(crate) const ADMIN_TOKEN: &str = "TOLLGATE_ADMIN_TOKEN";
 /// The secret from which hashes and signatures are made.
 pub(crate) const SECRET: &str = "TOLLGATE_SECRET";
+/// The secrets that sessions are signed with: the first one signs, what any of them signed is accepted.
+pub(crate) const SESSION_SECRET: &str = "TOLLGATE_SESSION_SECRET";
 /// The key that a check is asked with.
 pub(crate) const KEY: &str = "TOLLGATE_KEY";
 /// The service token that a check is asked with.

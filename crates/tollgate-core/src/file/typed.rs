@@ -35,7 +35,9 @@ pub(super) use identity::{ChallengeBody, IdentityBody, SessionCookieBody};
 pub(super) use limit::{Algorithm, LimitAxis, LimitBody, Overrun, PerWord};
 pub(super) use number::Whole;
 pub(super) use route::RouteBody;
-pub(super) use server::{MaximaBody, ServerBody, TimeoutsBody, UpstreamHostWord, UpstreamProtocolWord};
+pub(super) use server::{
+    ForwardedWord, MaximaBody, ServerBody, TimeoutsBody, UpstreamHostWord, UpstreamProtocolWord,
+};
 pub(super) use span::{AmountPer, Span, parse_span};
 pub(super) use status::Status;
 pub(super) use text::{Text, Verbatim};

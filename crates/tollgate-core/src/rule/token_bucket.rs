@@ -181,7 +181,7 @@ impl TokenBucket {
 
     /// Whether this bucket could have come to have that instant: it is never further ahead than an empty
     /// bucket explains.
-    pub(crate) fn may_have(&self, tat: Tat) -> bool {
+    pub fn may_have(&self, tat: Tat) -> bool {
         tat.parts < self.parts.max(1) && tat.nanos <= Timestamp::MAX.as_nanos() + self.fill_time().0
     }
 

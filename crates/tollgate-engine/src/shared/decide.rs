@@ -15,13 +15,16 @@ use tollgate_store::redis::{Away, Expiry, HomesCounters, Owed, Settled as Settle
 use super::Shared;
 use super::fallback::{is_closed, is_owed};
 use crate::answer::ErrorCode;
-use crate::decide::{Caller, Reached, Settled, Way, answer_of};
+use crate::decide::{Caller, NotSettled, Reached, Settled, Way};
 use crate::decision::{Answer, Decision, Denial, StoreMode};
 use crate::engine::Engine;
 use crate::permit::{Kept, Permit, Settles};
 use crate::record::record;
 use crate::request::{CallerRequest, Credential};
 use crate::unsettled::Unsettled;
+
+/// What the store said, and when it was there.
+type There = (Settled, Answer, Vec<LimitNow>, Timestamp);
 
 impl Engine {
     /// Whether deciding may have to wait for a store that several nodes share: then only [`Engine::decided`] decides.
@@ -160,44 +163,74 @@ impl Engine {
         caller: Caller,
         mut permit: Permit,
     ) -> Decision {
+        let mut reputation = self.guess(&caller.plan, &caller.watched);
+        loop {
+            permit.plan = self.plan_for(&caller.plan, &caller.watched, reputation);
+            match self.settle_there(shared, way, &caller, &mut permit).await {
+                Ok(Some((settled, answer, limits, now))) => {
+                    let standing = self.stood(&caller.watched, reputation);
+                    let mut decision = way.conclude(caller, permit, settled, answer, limits);
+                    decision.standing = standing;
+                    decision.now = now;
+                    return decision;
+                }
+                Ok(None) => return self.settle_here(shared, way, caller, permit),
+                Err(NotSettled::Elsewhere(bucket)) => {
+                    self.learn(&caller.watched, bucket);
+                    reputation = Some(bucket);
+                }
+                Err(NotSettled::NoRoom(error)) => {
+                    return self.refuse_shared(shared, way, caller, &permit, error).await;
+                }
+            }
+        }
+    }
+
+    /// What the store says to a plan. Nothing if it is away.
+    async fn settle_there(
+        &self,
+        shared: &Shared,
+        way: &Way<'_>,
+        caller: &Caller,
+        permit: &mut Permit,
+    ) -> Result<Option<There>, NotSettled> {
         let (mode, charges) = (way.mode(), permit.charges());
         let room = match (mode, permit.cost) {
-            (Mode::Charge, Some(_)) => match self.room(&way.policy, &permit.plan) {
-                Ok(room) => room,
-                Err(error) => return self.refuse_shared(shared, way, caller, &permit, error).await,
-            },
+            (Mode::Charge, Some(_)) => self.room(&way.policy, &permit.plan).map_err(NotSettled::NoRoom)?,
             _ => None,
         };
-        let request = way.request_of(&permit, mode, charges);
+        let request = way.request_of(permit, mode, charges);
         let Ok(settled) = shared.settle(shared.owed(&permit.plan, request), way.by).await else {
-            drop(room);
-            return self.settle_here(shared, way, caller, permit);
+            return Ok(None);
         };
         permit.charged_at = settled.now;
+        let sold = Arc::clone(&permit.plan);
+        let plan = sold.tariff.plan(&Request { now: settled.now, ..request });
+        let answer = self.answer(way, caller, &plan, settled.outcome, &settled.readings)?;
         let recorded = match (room, settled.outcome) {
             (Some(room), Outcome::Admitted { overage }) => {
-                Some(room.append(&record(&permit, Kind::Charge, permit.cost, overage, settled.now)))
+                Some(room.append(&record(permit, Kind::Charge, permit.cost, overage, settled.now)))
             }
             _ => None,
         };
-        let sold = Arc::clone(&permit.plan);
-        let plan = sold.tariff.plan(&Request { now: settled.now, ..request });
-        let answer = answer_of(&plan, settled.outcome);
         let limits = if charges == Charges::All {
             LimitNow::all(&plan, &settled.readings)
         } else {
             // What it does not take is shown all the same.
-            let all = way.request_of(&permit, Mode::Peek, Charges::All);
+            let all = way.request_of(permit, Mode::Peek, Charges::All);
             shared.look(&sold, all, way.by).await.unwrap_or_default()
         };
-        let outcome = Settled { outcome: settled.outcome, recorded };
-        let mut decision = way.conclude(caller, permit, outcome, answer, limits);
-        decision.now = settled.now;
-        decision
+        Ok(Some((Settled { outcome: settled.outcome, recorded }, answer, limits, settled.now)))
     }
 
     /// Decides here, because the store is away.
-    fn settle_here(&self, shared: &Shared, way: &Way<'_>, caller: Caller, mut permit: Permit) -> Decision {
+    fn settle_here(
+        &self,
+        shared: &Shared,
+        way: &Way<'_>,
+        mut caller: Caller,
+        mut permit: Permit,
+    ) -> Decision {
         let degraded = &way.policy.policy().degraded;
         if is_closed(degraded, &permit.plan) {
             let mut decision =
@@ -208,7 +241,7 @@ impl Engine {
         }
         let owed = is_owed(degraded, &permit.plan) && permit.cost.is_some();
         permit.flags = if owed { Flags::DEGRADED | Flags::OWED } else { Flags::DEGRADED };
-        permit.plan = shared.fallbacks.of(&permit.plan, degraded, &self.meters);
+        caller.plan = shared.fallbacks.of(&caller.plan, degraded, &self.meters);
         permit.kept = Kept::Here;
         let mut decision = self.settle(way, caller, permit);
         if owed && decision.is_admitted() && way.mode() == Mode::Charge {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
+mod abuse;
 mod answers;
 mod crash;
 mod finish;

@@ -1,10 +1,11 @@
 //! `GET /metrics`: the process in numbers, as Prometheus reads them. No label has a caller's name in it.
 
 use std::fmt::Write as _;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::State;
 use http::header::CONTENT_TYPE;
+use tollgate_core::policy::Bucket;
 use tollgate_engine::StoreMode;
 use tollgate_ledger::Health;
 
@@ -43,10 +44,11 @@ fn number(count: usize) -> u64 {
 )]
 pub(crate) async fn metrics(State(admin): State<Shared>) -> ([(http::HeaderName, &'static str); 1], String) {
     let mut text = String::new();
-    let families = families(&admin).into_iter().chain(store(&admin)).chain(directory(&admin).await);
-    for Family { name, kind, help, labels, value } in families {
+    let families = families(&admin).into_iter().chain(abuse(&admin)).chain(store(&admin));
+    for Family { name, kind, help, labels, value } in families.chain(directory(&admin).await) {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{labels} {value}");
     }
+    write_reputation(&mut text, &admin);
     ([(CONTENT_TYPE, PROMETHEUS_TEXT)], text)
 }
 
@@ -84,6 +86,42 @@ fn store(admin: &Admin) -> Vec<Family> {
         ]);
     }
     families
+}
+
+/// What was done about callers that misbehave.
+fn abuse(admin: &Admin) -> [Family; 5] {
+    let counters = admin.engine.counters();
+    let count = |name, help, value: &AtomicU64| counter(name, help, value.load(Ordering::Relaxed));
+    [
+        count(
+            "tollgate_edge_refused_total",
+            "Requests refused because of their address, before anything else.",
+            &counters.edge_refused,
+        ),
+        count("tollgate_blocked_total", "Requests of callers that are blocked.", &counters.blocked),
+        count(
+            "tollgate_squeezed_total",
+            "Requests decided under smaller limits because of pressure on their address.",
+            &counters.squeezed,
+        ),
+        count(
+            "tollgate_crowded_total",
+            "Requests of callers without a key that share meters because there are too many.",
+            &counters.crowded,
+        ),
+        gauge("tollgate_blocks", "Callers that are blocked now.", number(admin.engine.blocks_now())),
+    ]
+}
+
+/// Requests by the reputation of their callers.
+fn write_reputation(text: &mut String, admin: &Admin) {
+    let name = "tollgate_reputation_total";
+    let _ =
+        writeln!(text, "# HELP {name} Requests by the reputation of their callers.\n# TYPE {name} counter");
+    for (bucket, count) in Bucket::ALL.into_iter().zip(&admin.engine.counters().reputation) {
+        let (bucket, count) = (bucket.as_str(), count.load(Ordering::Relaxed));
+        let _ = writeln!(text, "{name}{{bucket=\"{bucket}\"}} {count}");
+    }
 }
 
 fn families(admin: &Admin) -> [Family; 7] {

@@ -84,11 +84,10 @@ async fn decide(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let original = Original::of(headers)?;
-    let trusted = engine.trusted_proxies();
-    let address = peer.map(|peer| identify::address(peer.address().ip(), headers, trusted));
     let policy = engine.policy();
     let request = CallerRequest {
-        credential: identify::credential(&policy.policy().identity, headers, address),
+        credential: identify::credential(&policy.policy().identity, headers),
+        address: peer.map(|peer| engine.address_of(peer.address().ip(), headers)),
         method: &original.method,
         path: &original.path,
         cost: None,

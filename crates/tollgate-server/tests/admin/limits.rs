@@ -9,6 +9,7 @@ use crate::place::Place;
 fn request(key: &str) -> CallerRequest<'_> {
     CallerRequest {
         credential: Credential::Key(key),
+        address: None,
         method: "GET",
         path: "/api/search/x",
         cost: None,

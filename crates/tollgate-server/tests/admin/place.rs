@@ -9,7 +9,9 @@ use http_body_util::BodyExt as _;
 use serde_json::Value;
 use tempfile::TempDir;
 use tollgate_core::file;
+use tollgate_core::policy::Proxies;
 use tollgate_core::time::Timestamp;
+use tollgate_engine::identify::{DailyHash, SessionKeys};
 use tollgate_engine::{Clock, Engine, EngineParts};
 use tollgate_ledger::{Spool, SpoolSettings};
 use tollgate_server::admin::{AdminState, AdminToken, LoadedPolicy, ReloadState, router};
@@ -67,9 +69,12 @@ impl Place {
             database,
             spool,
             homes,
-            trusted_proxies: Vec::new(),
+            sessions: SessionKeys::new(b"secret", &[]),
+            daily: DailyHash::new(b"secret"),
+            proxies: Proxies::default(),
             clock: |latest| Clock::fixed(latest.max(NOW)),
             random: 7,
+            clients_max: 1_000_000,
             shared: None,
         };
         let engine = Arc::new(Engine::open(parts, |_| ()).unwrap().0);

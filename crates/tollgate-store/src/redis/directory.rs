@@ -12,6 +12,7 @@ mod layout;
 mod lists;
 mod look;
 mod news;
+mod note;
 mod reply;
 mod scripts;
 mod text;

@@ -7,7 +7,7 @@ use tokio::runtime::Runtime;
 use tollgate_core::book::LimitId;
 use tollgate_core::calendar::{Calendar, CalendarUnit};
 use tollgate_core::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
-use tollgate_core::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
+use tollgate_core::plan::{Charge, ChargePlan, Due, HomeId, Mode, Sharer};
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Amount, Rule, TokenBucket};
 use tollgate_core::time::{Timestamp, Window};
@@ -132,7 +132,7 @@ pub(crate) fn plan_of<'p>(
     let mut plan = ChargePlan::new(HomeId(home), now, mode, SlotId(slot));
     for limit in limits {
         let (id, cost) = (LimitId::from_number(0), Amount::new(cost).unwrap());
-        plan.add(Charge { limit, id, sharer: Sharer::ALL, cost, period: None });
+        plan.add(Charge { limit, id, sharer: Sharer::ALL, cost, period: None, due: Due::Admission });
     }
     plan
 }

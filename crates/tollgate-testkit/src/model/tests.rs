@@ -29,7 +29,7 @@ fn charge(rule: Rule, cost: u64) -> Charge {
         Rule::Calendar { .. } => Axis::Quota,
         _ => Axis::Rate,
     };
-    Charge { meter: 1, rule, axis, overage: false, cost, period: None }
+    Charge { meter: 1, rule, axis, overage: false, cost, period: None, due: Due::Admission }
 }
 
 fn billed(rule: Rule, cost: u64) -> Charge {

@@ -51,10 +51,14 @@ impl<'b> Object<'b> for Check<'b> {
     }
 
     fn lacks(&self) -> Option<(&'static str, &'static str)> {
-        const ONE: &str = "is one caller too many: give one of \"key\", \"service_token\" and \"client\".";
         match (&self.key, &self.service_token, &self.client) {
-            (Some(_), Some(_), _) => Some(("service_token", ONE)),
-            (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => Some(("client", ONE)),
+            (Some(_), Some(_), _) => {
+                Some(("service_token", "is one caller too many: give \"key\" or \"service_token\"."))
+            }
+            // Where a caller with a key comes from counts. What else it has says nothing that its key does not.
+            (Some(_), _, Some(client)) | (_, Some(_), Some(client)) if !client.is_only_an_address() => {
+                Some(("client", "may hold nothing but \"ip\" where the caller has a key or a token."))
+            }
             _ => None,
         }
     }
@@ -69,11 +73,12 @@ impl Check<'_> {
         let credential = match (&self.key, &self.service_token, &self.client) {
             (Some(key), ..) => Credential::Key(key),
             (_, Some(token), _) => Credential::ServiceToken(token),
-            (.., Some(client)) => Credential::Nothing { address: client.address, headers: &client.headers },
-            (None, None, None) => Credential::Nothing { address: None, headers: &NO_HEADERS },
+            (.., Some(client)) => Credential::Nothing { headers: &client.headers },
+            (None, None, None) => Credential::Nothing { headers: &NO_HEADERS },
         };
         CallerRequest {
             credential,
+            address: self.client.as_ref().and_then(|client| client.address),
             method: self.method.as_deref().unwrap_or("GET"),
             path: self.path.as_deref().unwrap_or("/"),
             cost: self.cost,
