@@ -109,7 +109,8 @@ impl Link {
         Ok(Self { shared: Arc::new(Shared { address, deadline, dialer, state, trouble }) })
     }
 
-    /// Waits until the link is up. Says why it is not if that takes longer than `patience`, or at once if no time helps.
+    /// Waits until the link is up. Says why it is not if that takes longer than `patience`, or at once if no time
+    /// helps.
     pub async fn ready(&self, patience: Duration) -> Result<(), LinkError> {
         let mut state = self.shared.state.clone();
         let known = state.wait_for(|state| match state {

@@ -1,9 +1,9 @@
 //! Whether somebody waited too long, on a machine that may itself stand still for a while.
 //!
-//! A witness asks each server all the time for what needs no store, and sleeps for a moment in between. Whatever of that
-//! takes too long is a stall: of the machine, or of the server as a whole. A request that took longer than it may is
-//! excused only by stalls while it waited, and only for as long as they took. A request that waits for the store twice
-//! has no such excuse: the witness is answered meanwhile.
+//! A witness asks each server all the time for what needs no store, and sleeps for a moment in between. Whatever of
+//! that takes too long is a stall: of the machine, or of the server as a whole. A request that took longer than it may
+//! is excused only by stalls while it waited, and only for as long as they took. A request that waits for the store
+//! twice has no such excuse: the witness is answered meanwhile.
 
 use std::net::SocketAddr;
 use std::sync::Mutex;

@@ -108,6 +108,7 @@ impl Traffic {
                 scope.spawn(move || traffic.ask(number, line));
             }
             let mut nodes: Vec<&Bed> = lines.iter().map(|line| line.node).collect();
+            nodes.sort_by_key(|node| node.server.pid());
             nodes.dedup_by_key(|node| node.server.pid());
             for node in nodes {
                 let (traffic, address) = (&traffic, node.server.decision());
