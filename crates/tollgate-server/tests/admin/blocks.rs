@@ -162,8 +162,9 @@ fn a_client_that_is_refused_again_and_again_is_in_the_list() {
     let place = Place::new();
     let headers = HeaderMap::new();
     let nothing = || Credential::Nothing { headers: &headers };
-    let last = (0..40).map(|_| decide(&place, nothing())).last().unwrap();
-    assert_eq!(error_of(&last), Some(ErrorCode::Blocked));
+    let decisions: Vec<_> = (0..40).map(|_| decide(&place, nothing())).collect();
+    let last = decisions.last().unwrap();
+    assert_eq!(error_of(last), Some(ErrorCode::Blocked));
     let listed = place.get(BLOCKS).expect(200);
     let block = &listed["items"][0];
     assert_eq!(
