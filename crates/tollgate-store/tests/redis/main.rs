@@ -6,6 +6,7 @@
 mod batches;
 mod bed;
 mod checking;
+mod conduct;
 mod differential;
 mod doubt;
 mod homes;
