@@ -21,6 +21,8 @@ impl LimitName {
     pub const CONCURRENCY: &'static str = "concurrency";
     /// The name of the `quota` shorthand's limit.
     pub const QUOTA: &'static str = "quota";
+    /// The name of the limit for each address.
+    pub const EDGE: &'static str = "edge";
     /// The name under which a caller's reputation is kept. No limit of a policy may have it.
     pub const REPUTATION: &'static str = "reputation";
     /// The name under which a caller's refusals are counted. No limit of a policy may have it.

@@ -43,6 +43,8 @@ pub enum Charges {
     Amounts,
     /// All of them, as if the request counted as every route at once: to look at all meters of a caller.
     Everywhere,
+    /// What is remembered of the caller's conduct, all of it. With [`Mode::Refund`]: it is forgiven.
+    Conduct,
     /// Only quotas: usage that was admitted elsewhere is counted where it belongs. No rate suffers from what is past.
     Quotas,
 }
@@ -139,22 +141,28 @@ impl Tariff {
         })
     }
 
-    /// The limits on some of the axes, each with a share of its amount, and all of the conduct as it is.
-    fn part(
+    /// The limits on some of the axes, each with another size, and what of the conduct is wanted as it is.
+    fn resized(
         &self,
-        share: Percent,
+        size: impl Fn(&Rule) -> Rule,
         wanted: impl Fn(Axis) -> bool,
         mut enter: impl FnMut(&Limit) -> LimitId,
     ) -> Self {
-        let kept = self.lines.iter().filter(|line| line.signal.is_some() || wanted(line.limit.axis));
-        let lines = kept.map(|line| {
+        let lines = self.lines.iter().filter(|line| wanted(line.limit.axis)).map(|line| {
             let mut limit = line.limit.clone();
             if line.signal.is_none() {
-                limit.rule = limit.rule.scaled(share);
+                limit.rule = size(&limit.rule);
             }
             Line::new(limit, line.routes.clone(), line.signal, &mut enter)
         });
         Self { lines: lines.collect(), expects: None }
+    }
+
+    /// Whether the reputation of its callers is kept.
+    #[inline]
+    pub fn keeps_reputation(&self) -> bool {
+        // What is remembered of a caller comes behind its limits, the reputation first.
+        self.lines.iter().rev().take(Conduct::METERS_MAX).any(|line| line.is_reputation())
     }
 
     /// Has refusals charged to these meters, and to no others.
@@ -239,6 +247,14 @@ impl Plan {
         self.part(share, |_| true, enter)
     }
 
+    /// The same plan for a home that so many callers share: with the limits of as many, of which each has a share. What
+    /// one of them does is not held against the others.
+    #[must_use]
+    pub fn shared_by(&self, callers: u64, share: Percent, enter: impl FnMut(&Limit) -> LimitId) -> Self {
+        let size = |rule: &Rule| rule.scaled(share).times(callers);
+        self.resized(size, |axis| axis != Axis::Conduct, enter)
+    }
+
     /// The same plan with the limits on some of the axes only, each with a share of its amount. What is remembered of
     /// the caller's conduct stays as it is, and nothing is expected of it.
     #[must_use]
@@ -248,7 +264,16 @@ impl Plan {
         wanted: impl Fn(Axis) -> bool,
         enter: impl FnMut(&Limit) -> LimitId,
     ) -> Self {
-        Self { name: self.name.clone(), tariff: self.tariff.part(share, wanted, enter), ..*self }
+        self.resized(|rule| rule.scaled(share), |axis| axis == Axis::Conduct || wanted(axis), enter)
+    }
+
+    fn resized(
+        &self,
+        size: impl Fn(&Rule) -> Rule,
+        wanted: impl Fn(Axis) -> bool,
+        enter: impl FnMut(&Limit) -> LimitId,
+    ) -> Self {
+        Self { name: self.name.clone(), tariff: self.tariff.resized(size, wanted, enter), ..*self }
     }
 }
 
@@ -262,6 +287,10 @@ impl Line {
         Self { id: enter(&limit), limit, routes, period: PeriodMemo::default(), signal }
     }
 
+    fn is_reputation(&self) -> bool {
+        self.signal.is_some() && self.limit.name.as_str() == LimitName::REPUTATION
+    }
+
     #[inline]
     fn counts(&self, route: Option<RouteIndex>) -> bool {
         self.routes.is_empty() || route.is_some_and(|route| self.routes.contains(&route))
@@ -273,6 +302,7 @@ impl Line {
             Charges::All | Charges::Everywhere => {
                 self.signal.is_none() || matches!(request.mode, Mode::Charge | Mode::Peek)
             }
+            Charges::Conduct => self.signal.is_some(),
             _ if self.signal.is_some() => false,
             Charges::Slots => self.takes_slots(),
             Charges::Amounts => !self.takes_slots(),
@@ -297,6 +327,7 @@ impl Line {
         };
         let (due, cost) = match self.signal {
             None => (Due::Admission, request.cost),
+            Some(_) if request.which == Charges::Conduct => (Due::Admission, request.cost),
             Some(cost) => (Due::Refusal, cost),
         };
         Charge { limit: &self.limit, id: self.id, sharer, cost, period, due }

@@ -2,32 +2,40 @@
 
 use std::sync::Arc;
 
-use tollgate_core::limit::{Axis, Excess};
+use tollgate_core::limit::{Axis, Excess, Limit};
 use tollgate_core::limit_now::LimitNow;
-use tollgate_core::plan::{ChargePlan, HomeId, Mode};
-use tollgate_core::policy::{Bypass, DegradedQuota, Durability, RefundOn, Route, RouteIndex};
+use tollgate_core::plan::{ChargePlan, HomeId, Mode, Sharer};
+use tollgate_core::policy::{
+    Bucket, Bypass, DegradedQuota, Durability, RefundOn, Reputation, Route, RouteIndex,
+};
 use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::settle::{Outcome, Readings};
 use tollgate_core::tariff::{Charges, Plan, Request};
-use tollgate_core::time::Timestamp;
+use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_ledger::{Flags, Idempotency, Kind, Position, Reservation};
 use tollgate_store::directory::{Account, Key, Looked, Verified};
 use tollgate_store::key_text::PresentedKey;
+use tollgate_store::redis::Expiry;
 
 use crate::answer::ErrorCode;
 use crate::decision::{Answer, Decision, Denial, StoreMode};
 use crate::engine::{Counters, Engine};
+use crate::identify::client_of;
 use crate::ids::DecisionId;
 use crate::permit::{Kept, Permit, Settles};
 use crate::record::record;
 use crate::request::{CallerRequest, Credential, Hold, Purpose};
+use crate::shed::Ticket;
 use crate::snapshot::PolicySnapshot;
+use crate::watch::{Standing, Watched};
 
 /// Who is calling, once that is settled.
 pub(crate) struct Caller {
+    /// What it bought.
     pub(crate) plan: Arc<Plan>,
     pub(crate) home: HomeId,
+    pub(crate) watched: Watched,
     account: Option<Arc<Account>>,
     key: Option<Arc<Key>>,
 }
@@ -41,6 +49,8 @@ pub(crate) struct Way<'w> {
     pub(crate) now: Timestamp,
     /// What the key was found to be, where that was looked up before.
     pub(crate) verified: Option<Verified>,
+    /// By when it should be decided, where that has to be waited for.
+    pub(crate) by: Option<Expiry>,
 }
 
 /// What became of a plan.
@@ -50,14 +60,30 @@ pub(crate) struct Settled {
     pub(crate) recorded: Option<Position>,
 }
 
+/// Why it is not settled who is calling.
+enum Unknown {
+    /// It is not known.
+    Error(ErrorCode),
+    /// Whoever it is, it is blocked.
+    Refused(Box<Denial>),
+}
+
+/// Why a plan was not settled. Nothing was charged.
+pub(crate) enum NotSettled {
+    /// The caller's reputation is another than the one that the plan is for.
+    Elsewhere(Bucket),
+    /// It could not be recorded.
+    NoRoom(ErrorCode),
+}
+
 /// How far a request comes before any limit is asked.
 pub(crate) enum Reached {
     /// No limit has a say in it.
     Decided(Box<Decision>),
     /// The caller is known, and refused for a reason that is no limit's.
     LacksScope(Caller, Permit, ErrorCode),
-    /// The limits decide.
-    Limits(Caller, Permit),
+    /// The limits decide. It has a place at the upstream, where load is shed.
+    Limits(Caller, Permit, Option<Ticket>),
 }
 
 impl Engine {
@@ -70,25 +96,40 @@ impl Engine {
         match self.until_limits(&way) {
             Reached::Decided(decision) => *decision,
             Reached::LacksScope(caller, permit, error) => self.refuse_known(&way, caller, &permit, error),
-            Reached::Limits(caller, permit) => match way.name() {
-                None => self.settle(&way, caller, permit),
-                Some(name) => self.settle_once(&way, caller, permit, name),
-            },
+            Reached::Limits(caller, permit, ticket) => {
+                let decision = match way.name() {
+                    None => self.settle(&way, caller, permit),
+                    Some(name) => self.settle_once(&way, caller, permit, name),
+                };
+                decision.with_place(ticket)
+            }
         }
     }
 
     /// A request at the beginning of its way.
     pub(crate) fn way<'w>(&self, request: &'w CallerRequest<'w>, now: Timestamp) -> Way<'w> {
         let (id, count) = self.ids.next(now);
-        Way { request, policy: self.snapshot.load_full(), id, slot: SlotId(count), now, verified: None }
+        Way {
+            request,
+            policy: self.snapshot.load_full(),
+            id,
+            slot: SlotId(count),
+            now,
+            verified: None,
+            by: None,
+        }
     }
 
     /// The part of the way before any limit is asked. It never waits.
     #[inline]
     pub(crate) fn until_limits(&self, way: &Way<'_>) -> Reached {
+        if let Some(denial) = self.at_the_edge(way) {
+            return Reached::Decided(Box::new(way.refuse_unknown(denial)));
+        }
         let caller = match self.identify(way) {
             Ok(caller) => caller,
-            Err(error) => return Reached::Decided(Box::new(way.refuse(error))),
+            Err(Unknown::Refused(denial)) => return Reached::Decided(Box::new(way.refuse_unknown(*denial))),
+            Err(Unknown::Error(error)) => return Reached::Decided(Box::new(way.refuse(error))),
         };
         let routes = &way.policy.policy().routes;
         let route = routes.find(way.request.method, way.request.path);
@@ -96,47 +137,70 @@ impl Engine {
         if caller.plan.bypass == Bypass::Yes {
             return Reached::Decided(Box::new(self.pass(way, caller, &permit)));
         }
-        match lacks_scope(&caller, route.map(|(_, route)| route)) {
-            Some(error) => Reached::LacksScope(caller, permit, error),
-            None => Reached::Limits(caller, permit),
+        let route = route.map(|(_, route)| route);
+        if let Some(error) = lacks_scope(&caller, route) {
+            return Reached::LacksScope(caller, permit, error);
+        }
+        match self.place(way, &caller, route) {
+            Ok(ticket) => Reached::Limits(caller, permit, ticket),
+            Err(overloaded) => {
+                Reached::Decided(Box::new(self.refuse_overloaded(way, caller, &permit, overloaded)))
+            }
         }
     }
 
-    /// Who is calling, and under which plan.
-    fn identify(&self, way: &Way<'_>) -> Result<Caller, ErrorCode> {
+    /// Who is calling, and under which plan. Whoever is blocked is not looked at any further.
+    fn identify(&self, way: &Way<'_>) -> Result<Caller, Unknown> {
         let (text, wanted) = match way.request.credential {
             Credential::Key(text) => (text, Bypass::No),
             // A service token is a key of an account whose tier is a bypass, in a header of its own. Neither kind is
             // accepted in the other's place: a leaked API key never becomes a bypass.
             Credential::ServiceToken(text) => (text, Bypass::Yes),
-            Credential::Ambiguous => return Err(ErrorCode::AmbiguousKey),
-            Credential::Nothing { address, headers } => {
-                let plan =
-                    way.policy.anonymous_plan(&self.meters, &self.names).ok_or(ErrorCode::MissingKey)?;
-                let home = crate::identify::client_home(&self.homes, way.policy.policy(), address, headers);
-                return Ok(Caller { plan, home, account: None, key: None });
-            }
+            Credential::Ambiguous => return Err(Unknown::Error(ErrorCode::AmbiguousKey)),
+            Credential::Nothing { headers } => return self.identify_client(way, headers),
         };
-        let presented = PresentedKey::parse(text).map_err(|_| ErrorCode::InvalidKey)?;
+        let presented = PresentedKey::parse(text).map_err(|_| Unknown::Error(ErrorCode::InvalidKey))?;
         let verified = match &way.verified {
             Some(verified) => Some(verified.clone()),
             None => self.known(&presented, way.now),
         };
         let key = match verified {
             Some(Verified::Key(key)) => key,
-            Some(Verified::Invalid) => return Err(ErrorCode::InvalidKey),
+            Some(Verified::Invalid) => return Err(Unknown::Error(ErrorCode::InvalidKey)),
             // It cannot be told from a key that was made a moment ago.
-            None => return Err(ErrorCode::Unavailable),
+            None => return Err(Unknown::Error(ErrorCode::Unavailable)),
         };
         let account = Arc::clone(&key.account);
         let plan = way
             .policy
             .plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)
-            .ok_or(ErrorCode::Unavailable)?;
+            .ok_or(Unknown::Error(ErrorCode::Unavailable))?;
         if plan.bypass != wanted {
-            return Err(ErrorCode::InvalidKey);
+            return Err(Unknown::Error(ErrorCode::InvalidKey));
         }
-        Ok(Caller { plan, home: account.home, account: Some(account), key: Some(key) })
+        let watched = Watched::key(account.home, Sharer::key(key.number));
+        // A bypass is for our own services: nothing stands in their way.
+        if wanted == Bypass::No
+            && let Some(denial) = self.blocked(watched.home, watched.sharer, way.now)
+        {
+            return Err(Unknown::Refused(Box::new(denial)));
+        }
+        Ok(Caller { plan, home: account.home, watched, account: Some(account), key: Some(key) })
+    }
+
+    /// Who a caller without a key is.
+    fn identify_client(&self, way: &Way<'_>, headers: &http::HeaderMap) -> Result<Caller, Unknown> {
+        let plan = way
+            .policy
+            .anonymous_plan(&self.meters, &self.names)
+            .ok_or(Unknown::Error(ErrorCode::MissingKey))?;
+        let identity = &way.policy.policy().identity;
+        let client = client_of(&self.homes, &self.sessions, identity, way.request.address, headers, way.now);
+        if let Some(denial) = self.blocked(client.home, Sharer::ALL, way.now) {
+            return Err(Unknown::Refused(Box::new(denial)));
+        }
+        let watched = self.watch_client(way, &client);
+        Ok(Caller { plan, home: watched.home, watched, account: None, key: None })
     }
 
     /// What is known of a key without asking anybody.
@@ -160,7 +224,13 @@ impl Engine {
     }
 
     /// Refuses a known caller for a reason that is no limit's. Its limits are shown as they are.
-    fn refuse_known(&self, way: &Way<'_>, caller: Caller, permit: &Permit, error: ErrorCode) -> Decision {
+    pub(crate) fn refuse_known(
+        &self,
+        way: &Way<'_>,
+        caller: Caller,
+        permit: &Permit,
+        error: ErrorCode,
+    ) -> Decision {
         let mut readings = Readings::new();
         let request = way.request_of(permit, Mode::Peek, Charges::All);
         let plan = permit.plan.tariff.plan(&request);
@@ -209,31 +279,84 @@ impl Engine {
         }
     }
 
-    /// All limits together: every meter is charged, or none is.
-    pub(crate) fn settle(&self, way: &Way<'_>, caller: Caller, permit: Permit) -> Decision {
+    /// All limits together: every meter is charged, or none is. Under which limits, the caller's reputation says; if it
+    /// turns out to be another than was thought, nothing was done, and it is asked again.
+    pub(crate) fn settle(&self, way: &Way<'_>, caller: Caller, mut permit: Permit) -> Decision {
+        let mut reputation = self.guess(&caller.plan, &caller.watched);
+        loop {
+            permit.plan = self.plan_for(&caller.plan, &caller.watched, reputation);
+            match self.settle_under(way, &caller, &permit) {
+                Ok((settled, answer, limits)) => {
+                    let standing = self.stood(&caller.watched, reputation);
+                    let mut decision = way.conclude(caller, permit, settled, answer, limits);
+                    decision.standing = standing;
+                    return decision;
+                }
+                Err(NotSettled::Elsewhere(bucket)) => {
+                    self.learn(&caller.watched, bucket);
+                    reputation = Some(bucket);
+                }
+                Err(NotSettled::NoRoom(error)) => return self.refuse_known(way, caller, &permit, error),
+            }
+        }
+    }
+
+    fn settle_under(
+        &self,
+        way: &Way<'_>,
+        caller: &Caller,
+        permit: &Permit,
+    ) -> Result<(Settled, Answer, Vec<LimitNow>), NotSettled> {
         let (mode, charges) = (way.mode(), permit.charges());
-        let sold = Arc::clone(&permit.plan);
-        let tariff = &sold.tariff;
-        let plan = tariff.plan(&way.request_of(&permit, mode, charges));
+        let tariff = &permit.plan.tariff;
+        let plan = tariff.plan(&way.request_of(permit, mode, charges));
         let room = match (mode, permit.cost) {
-            (Mode::Charge, Some(_)) => match self.room(&way.policy, &sold) {
-                Ok(room) => room,
-                Err(error) => return self.refuse_known(way, caller, &permit, error),
-            },
+            (Mode::Charge, Some(_)) => self.room(&way.policy, &permit.plan).map_err(NotSettled::NoRoom)?,
             _ => None,
         };
         let mut readings = Readings::new();
-        let settled = self.settle_and_record(&plan, &permit, room, way.now, &mut readings);
-        let answer = answer_of(&plan, settled.outcome);
+        let settled = self.settle_and_record(&plan, permit, room, way.now, &mut readings);
+        let answer = self.answer(way, caller, &plan, settled.outcome, &readings)?;
         let limits = if charges == Charges::All {
             LimitNow::all(&plan, &readings)
         } else {
             // What it does not take is shown all the same.
-            let all = tariff.plan(&way.request_of(&permit, Mode::Peek, Charges::All));
+            let all = tariff.plan(&way.request_of(permit, Mode::Peek, Charges::All));
             self.meters.settle(&all, &mut readings);
             LimitNow::all(&all, &readings)
         };
-        way.conclude(caller, permit, settled, answer, limits)
+        Ok((settled, answer, limits))
+    }
+
+    /// What a plan's outcome means for the request, and for its caller.
+    #[inline]
+    pub(crate) fn answer(
+        &self,
+        way: &Way<'_>,
+        caller: &Caller,
+        plan: &ChargePlan<'_>,
+        outcome: Outcome,
+        readings: &Readings,
+    ) -> Result<Answer, NotSettled> {
+        match outcome {
+            Outcome::Elsewhere { remaining } => {
+                Err(NotSettled::Elsewhere(Reputation::bucket(u8::try_from(remaining).unwrap_or(u8::MAX))))
+            }
+            Outcome::Refused { .. } if !plan.is_plain() => {
+                let mut answer = answer_of(plan, outcome);
+                if let Answer::Denied(denial) = &mut answer
+                    && let Some(blocked_for) = self.held_against(way, &caller.watched, plan, readings)
+                {
+                    // Whoever waits as long as it is told must not come too early.
+                    denial.retry_after = denial.retry_after.max(blocked_for);
+                }
+                Ok(answer)
+            }
+            Outcome::NeverFits { by } if self.would_fit(caller, plan, by) => {
+                Ok(Answer::Denied(self.too_large_for_now(way, caller, plan, by, readings)))
+            }
+            _ => Ok(answer_of(plan, outcome)),
+        }
     }
 
     fn settle_and_record(
@@ -361,9 +484,18 @@ impl Way<'_> {
 
     /// Refuses a caller that is not known.
     fn refuse(&self, error: ErrorCode) -> Decision {
-        let mut decision = Decision {
+        let mut decision = self.refuse_unknown(Denial::of(error));
+        if error == ErrorCode::Unavailable {
+            decision.deny_unavailable();
+        }
+        decision
+    }
+
+    /// Refuses a caller, whoever it is.
+    fn refuse_unknown(&self, denial: Denial) -> Decision {
+        Decision {
             id: self.id,
-            answer: Answer::Denied(Denial::of(error)),
+            answer: Answer::Denied(denial),
             plan: None,
             account: None,
             policy: Arc::clone(&self.policy),
@@ -374,11 +506,9 @@ impl Way<'_> {
             permit: None,
             pending: None,
             mode: StoreMode::Normal,
-        };
-        if error == ErrorCode::Unavailable {
-            decision.deny_unavailable();
+            standing: Standing::GOOD,
+            ticket: None,
         }
-        decision
     }
 
     pub(crate) fn decision(&self, caller: Caller, route: Option<RouteIndex>, answer: Answer) -> Decision {
@@ -395,6 +525,8 @@ impl Way<'_> {
             permit: None,
             pending: None,
             mode: StoreMode::Normal,
+            standing: Standing::GOOD,
+            ticket: None,
         }
     }
 }
@@ -429,6 +561,11 @@ pub(crate) fn answer_of(plan: &ChargePlan<'_>, outcome: Outcome) -> Answer {
         let error = ErrorCode::CostExceedsLimit;
         return Answer::Denied(Denial { limit: limit.map(|limit| limit.name.clone()), ..Denial::of(error) });
     };
+    Answer::Denied(refusal(limit, retry_after))
+}
+
+/// What a limit that refuses answers.
+pub(crate) fn refusal(limit: Option<&Limit>, retry_after: Nanos) -> Denial {
     let error = match limit.map(|limit| limit.axis) {
         Some(Axis::Rate) => ErrorCode::RateLimited,
         Some(Axis::Concurrency) => ErrorCode::ConcurrencyLimited,
@@ -440,5 +577,5 @@ pub(crate) fn answer_of(plan: &ChargePlan<'_>, outcome: Outcome) -> Answer {
         Some(Excess::Refuse(status)) => status.code(),
         _ => error.status(),
     };
-    Answer::Denied(Denial { error, status, limit: limit.map(|limit| limit.name.clone()), retry_after })
+    Denial { error, status, limit: limit.map(|limit| limit.name.clone()), retry_after }
 }

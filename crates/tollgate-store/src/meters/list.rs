@@ -58,7 +58,7 @@ pub(crate) fn settle_list(
                 }
             }
             None if is_created(outcome, charge.due, plan.mode) => {
-                list.push(Entry { limit: charge.id, sharer: charge.sharer.get(), meter })
+                list.push(Entry { limit: charge.id, sharer: charge.sharer.get(), meter });
             }
             None => {}
         }

@@ -5,6 +5,7 @@
 
 mod batches;
 mod bed;
+mod blocks;
 mod checking;
 mod conduct;
 mod differential;

@@ -53,12 +53,12 @@ pub(super) async fn write(
         match run(link, Asker::Person, script, &keys, arguments).await {
             Ok(answer) => return Reply::of(answer),
             Err(QueryError::Unknown(_)) => may_be_done = true,
-            Err(error) if !may_be_done => return Err(unread(error)),
-            // It is not done this time, but may have been before.
+            Err(error) if !may_be_done && error != QueryError::NotSent => return Err(unread(error)),
+            // It is not done this time, but may have been before; and a connection that was lost is soon there again.
             Err(_) => tokio::time::sleep(RECONNECTING).await,
         }
     }
-    Err(RedisError::Unanswered)
+    Err(if may_be_done { RedisError::Unanswered } else { unread(QueryError::NotSent) })
 }
 
 /// Runs a command that reads.
