@@ -117,6 +117,7 @@ fn abuse_settings_make_sense() {
     check_section("edge: {rate: 5, per: key}", "key", "may not be", "before identity");
     check_section("reputation: {penalty: 101}", "101", "more than 100", "100");
     check_section("reputation: {recover: 1}", "1", "how long", "1/10m");
+    check_section("reputation: {recover: 1/400d}", "1/400d", "more than 100 years", "sooner");
     check_section("blocks: {after: 0}", "0", "zero", "from 1");
     check_section("blocks: {for: 2h, max: 1h}", "1h", "shorter", "as long as");
     check_section("blocks: {applies_to: keys}", "keys", "may not be", "all");

@@ -150,7 +150,7 @@ impl Meters {
     }
 
     /// About what time it is on the server.
-    pub(in crate::redis) fn there(&self, now: Timestamp) -> Timestamp {
+    fn there(&self, now: Timestamp) -> Timestamp {
         let ahead = self.ahead.load(Ordering::Relaxed);
         let span = Nanos(ahead.unsigned_abs());
         if ahead < 0 { Timestamp::from_nanos(now.as_nanos().saturating_sub(span.0)) } else { now.plus(span) }
