@@ -44,7 +44,7 @@ fn who_has_no_place_is_refused_uncharged_until_one_is_free() {
     let mut held = fill(&place, &low, "/");
     assert_eq!(in_flight(&place), held.len() as u64);
     let refused = through(&place, &low, "/");
-    assert_eq!(header(&refused, "retry-after").as_deref(), Some("1"));
+    assert_eq!(header(&refused, "Retry-After").as_deref(), Some("1"));
     let rate = refused.limits.iter().find(|limit| limit.name.as_str() == "rate").unwrap();
     assert_eq!(rate.remaining, 1_000 - held.len() as u64, "a refusal is charged");
     assert_eq!(place.records().len(), held.len());

@@ -26,7 +26,9 @@ const SERVICE_TIME: Duration = Duration::from_millis(20);
 /// Requests of the highest priority, one after the other, while the others send as fast as they are answered.
 const TOP_REQUESTS: usize = 100;
 const TOP_CALLERS: usize = 2;
-const OTHER_CALLERS: usize = 40;
+const LOW_CALLERS: usize = 40;
+/// Alone more than are let in before anything is learnt.
+const MIDDLE_CALLERS: usize = 80;
 
 /// An upstream that works on a few requests at a time.
 fn upstream() -> Upstream {
@@ -108,9 +110,10 @@ fn crowd<'s>(
     scope: &'s thread::Scope<'s, '_>,
     bed: &'s Bed,
     asked: &'s Asked,
+    count: usize,
     stop: &'s AtomicBool,
 ) -> Callers<'s> {
-    (0..OTHER_CALLERS).map(|_| scope.spawn(move || press(bed, asked, stop))).collect()
+    (0..count).map(|_| scope.spawn(move || press(bed, asked, stop))).collect()
 }
 
 fn sum(callers: Callers<'_>) -> Tally {
@@ -130,8 +133,8 @@ fn the_lowest_priorities_are_refused_first_and_everybody_gets_something() {
     let (low_tally, middle_tally) = thread::scope(|scope| {
         // However this ends, nobody goes on for ever.
         let pressing = Pressing(&stop);
-        let lows = crowd(scope, &bed, &low_asks, &stop);
-        let middles = crowd(scope, &bed, &middle_asks, &stop);
+        let lows = crowd(scope, &bed, &low_asks, LOW_CALLERS, &stop);
+        let middles = crowd(scope, &bed, &middle_asks, MIDDLE_CALLERS, &stop);
         let tops: Vec<_> =
             (0..TOP_CALLERS).map(|_| scope.spawn(|| times(&bed, &top_asks, TOP_REQUESTS))).collect();
         // Whoever asks for decisions is not refused because this gateway has much to do.
