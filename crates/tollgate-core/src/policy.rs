@@ -11,6 +11,7 @@ pub mod percent;
 pub mod responses;
 pub mod route;
 pub mod server;
+pub mod shedding;
 pub mod store;
 pub mod tier;
 pub mod tiers;
@@ -27,6 +28,7 @@ pub use server::{
     ForwardedHeader, Maxima, Network, Proxies, ProxyProtocol, ServerSettings, Timeouts, TlsFiles,
     UpstreamHost, UpstreamProtocol,
 };
+pub use shedding::Shedding;
 pub use store::{RedisLayout, StoreSettings};
 pub use tier::{Bypass, RefundOn, Tier, TierLimit, TierName};
 pub use tiers::Tiers;
@@ -60,6 +62,8 @@ pub struct Policy {
     pub blocks: Option<Blocks>,
     /// Smaller limits behind addresses with too many fingerprints.
     pub pressure: Option<Pressure>,
+    /// What is refused while the upstream cannot keep up.
+    pub shedding: Option<Shedding>,
     /// What is decided while the store cannot be reached.
     pub degraded: Degraded,
     /// What answers say about limits.

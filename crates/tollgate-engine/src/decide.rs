@@ -26,6 +26,7 @@ use crate::ids::DecisionId;
 use crate::permit::{Kept, Permit, Settles};
 use crate::record::record;
 use crate::request::{CallerRequest, Credential, Hold, Purpose};
+use crate::shed::Ticket;
 use crate::snapshot::PolicySnapshot;
 use crate::watch::{Standing, Watched};
 
@@ -81,8 +82,8 @@ pub(crate) enum Reached {
     Decided(Box<Decision>),
     /// The caller is known, and refused for a reason that is no limit's.
     LacksScope(Caller, Permit, ErrorCode),
-    /// The limits decide.
-    Limits(Caller, Permit),
+    /// The limits decide. It has a place at the upstream, where load is shed.
+    Limits(Caller, Permit, Option<Ticket>),
 }
 
 impl Engine {
@@ -95,10 +96,13 @@ impl Engine {
         match self.until_limits(&way) {
             Reached::Decided(decision) => *decision,
             Reached::LacksScope(caller, permit, error) => self.refuse_known(&way, caller, &permit, error),
-            Reached::Limits(caller, permit) => match way.name() {
-                None => self.settle(&way, caller, permit),
-                Some(name) => self.settle_once(&way, caller, permit, name),
-            },
+            Reached::Limits(caller, permit, ticket) => {
+                let decision = match way.name() {
+                    None => self.settle(&way, caller, permit),
+                    Some(name) => self.settle_once(&way, caller, permit, name),
+                };
+                decision.with_place(ticket)
+            }
         }
     }
 
@@ -133,9 +137,15 @@ impl Engine {
         if caller.plan.bypass == Bypass::Yes {
             return Reached::Decided(Box::new(self.pass(way, caller, &permit)));
         }
-        match lacks_scope(&caller, route.map(|(_, route)| route)) {
-            Some(error) => Reached::LacksScope(caller, permit, error),
-            None => Reached::Limits(caller, permit),
+        let route = route.map(|(_, route)| route);
+        if let Some(error) = lacks_scope(&caller, route) {
+            return Reached::LacksScope(caller, permit, error);
+        }
+        match self.place(way, &caller, route) {
+            Ok(ticket) => Reached::Limits(caller, permit, ticket),
+            Err(overloaded) => {
+                Reached::Decided(Box::new(self.refuse_overloaded(way, caller, &permit, overloaded)))
+            }
         }
     }
 
@@ -214,7 +224,13 @@ impl Engine {
     }
 
     /// Refuses a known caller for a reason that is no limit's. Its limits are shown as they are.
-    fn refuse_known(&self, way: &Way<'_>, caller: Caller, permit: &Permit, error: ErrorCode) -> Decision {
+    pub(crate) fn refuse_known(
+        &self,
+        way: &Way<'_>,
+        caller: Caller,
+        permit: &Permit,
+        error: ErrorCode,
+    ) -> Decision {
         let mut readings = Readings::new();
         let request = way.request_of(permit, Mode::Peek, Charges::All);
         let plan = permit.plan.tariff.plan(&request);
@@ -491,6 +507,7 @@ impl Way<'_> {
             pending: None,
             mode: StoreMode::Normal,
             standing: Standing::GOOD,
+            ticket: None,
         }
     }
 
@@ -509,6 +526,7 @@ impl Way<'_> {
             pending: None,
             mode: StoreMode::Normal,
             standing: Standing::GOOD,
+            ticket: None,
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::answer::ErrorCode;
 use crate::ids::DecisionId;
 use crate::lines::HeaderLines;
 use crate::permit::Permit;
+use crate::shed::Ticket;
 use crate::snapshot::PolicySnapshot;
 use crate::watch::Standing;
 
@@ -51,6 +52,8 @@ pub struct Decision {
     pub mode: StoreMode,
     /// How the caller stood.
     pub standing: Standing,
+    /// Its place at the upstream, where load is shed.
+    pub ticket: Option<Ticket>,
 }
 
 /// Whether the store decides.

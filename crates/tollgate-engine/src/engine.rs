@@ -14,7 +14,9 @@ use tollgate_store::database::Database;
 use tollgate_store::directory::Directory;
 use tollgate_store::hash::HomeHasher;
 use tollgate_store::meters::{MeterTable, Swept};
+use tollgate_store::redis::blocks::SharedBlocks;
 
+use crate::abuse::Blocking;
 use crate::clock::Clock;
 use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
 use crate::ids::DecisionIds;
@@ -24,6 +26,7 @@ use crate::permit::Permits;
 use crate::repeats::Repeats;
 use crate::save::Saved;
 use crate::shared::{Shared, SharedParts};
+use crate::shed::Loads;
 use crate::snapshot::{PolicySnapshot, ReloadError};
 use crate::watch::Watch;
 
@@ -81,7 +84,8 @@ pub struct Engine {
     pub(crate) sessions: SessionKeys,
     daily: DailyHash,
     proxies: Proxies,
-    clock: Clock,
+    pub(crate) loads: Loads,
+    clock: Arc<Clock>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -119,8 +123,16 @@ impl Engine {
     /// The engine with the meters, names and repeats that recovery has found.
     pub(crate) fn assemble(parts: EngineParts, found: Found, clock: Clock) -> Self {
         let clients_max = usize::try_from(parts.clients_max).unwrap_or(usize::MAX);
+        let clock = Arc::new(clock);
+        let blocks = match &parts.shared {
+            Some(shared) => {
+                let clock = Arc::clone(&clock);
+                Blocking::shared(SharedBlocks::new(shared.blocks.clone()), move || clock.now())
+            }
+            None => Blocking::alone(),
+        };
         Self {
-            watch: Watch::new(&parts.homes, clients_max),
+            watch: Watch::new(&parts.homes, clients_max, blocks),
             snapshot: ArcSwap::from_pointee(found.snapshot),
             directory: parts.directory,
             meters: found.meters,
@@ -138,6 +150,7 @@ impl Engine {
             sessions: parts.sessions,
             daily: parts.daily,
             proxies: parts.proxies,
+            loads: Loads::new(clock.now()),
             clock,
         }
     }
@@ -191,6 +204,11 @@ impl Engine {
     /// The keys that sessions are signed with.
     pub fn sessions(&self) -> &SessionKeys {
         &self.sessions
+    }
+
+    /// What the upstreams bear, where load is shed.
+    pub fn loads(&self) -> &Loads {
+        &self.loads
     }
 
     /// Puts another policy into force, as a whole: requests are decided under the old one or under the new one.

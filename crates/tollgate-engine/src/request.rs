@@ -25,6 +25,8 @@ pub struct CallerRequest<'r> {
     pub purpose: Purpose,
     /// Whether it will be finished later.
     pub hold: Hold,
+    /// Who forwards it, if it is admitted.
+    pub forwarder: Forwarder,
 }
 
 /// What a caller presents.
@@ -86,4 +88,13 @@ pub enum Hold {
     IfNeeded,
     /// It will: its true cost may be another.
     Yes,
+}
+
+/// Who forwards a request that is admitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Forwarder {
+    /// This process, which sees how long the upstream takes, and may refuse more than it can do.
+    Us,
+    /// Whoever asks.
+    Others,
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use tollgate_core::tariff::{Plan, Request};
-use tollgate_store::redis::{Homes, Meters, NodeId, Owed};
+use tollgate_store::redis::{Homes, Link, Meters, NodeId, Owed};
 
 use fallback::Fallbacks;
 use journal::Journal;
@@ -26,6 +26,8 @@ pub struct SharedParts {
     pub journal: Meters,
     /// This node.
     pub node: NodeId,
+    /// The way to the blocks of all nodes.
+    pub blocks: Link,
 }
 
 impl fmt::Debug for SharedParts {

@@ -51,7 +51,7 @@ Without a policy file a sample with three tiers is used, and on the first start 
 them are made and shown once. Without an upstream a built-in echo answers.
 
 Secrets come from variables or files only: TOLLGATE_ADMIN_TOKEN and TOLLGATE_SECRET; when missing they are made and
-kept in the data directory.
+kept in the data directory. TOLLGATE_SESSION_SECRET, if set, signs session cookies in place of TOLLGATE_SECRET.
 
 SIGTERM: finish what is in flight, then exit 0. SIGHUP: read the policy file again.")]
     Serve(Serve),

@@ -73,10 +73,13 @@ impl Engine {
             Reached::LacksScope(caller, permit, error) => {
                 self.refuse_shared(shared, &way, caller, &permit, error).await
             }
-            Reached::Limits(caller, permit) => match way.name() {
-                None => self.settle_shared(shared, &way, caller, permit).await,
-                Some(name) => self.settle_once_shared(shared, &way, caller, permit, name).await,
-            },
+            Reached::Limits(caller, permit, ticket) => {
+                let decision = match way.name() {
+                    None => self.settle_shared(shared, &way, caller, permit).await,
+                    Some(name) => self.settle_once_shared(shared, &way, caller, permit, name).await,
+                };
+                decision.with_place(ticket)
+            }
         }
     }
 

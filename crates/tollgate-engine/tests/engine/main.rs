@@ -6,6 +6,7 @@ mod abuse;
 mod answers;
 mod crash;
 mod finish;
+mod overload;
 mod place;
 mod reload;
 mod repeats;

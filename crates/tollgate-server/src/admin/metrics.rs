@@ -49,6 +49,7 @@ pub(crate) async fn metrics(State(admin): State<Shared>) -> ([(http::HeaderName,
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{labels} {value}");
     }
     write_reputation(&mut text, &admin);
+    write_shedding(&mut text, &admin);
     ([(CONTENT_TYPE, PROMETHEUS_TEXT)], text)
 }
 
@@ -62,30 +63,6 @@ async fn directory(admin: &Admin) -> Vec<Family> {
         gauge("tollgate_accounts", "Accounts that are not deleted.", number(counts.accounts)),
         gauge("tollgate_keys", "Keys that are not revoked.", number(counts.keys)),
     ]
-}
-
-/// How it goes with the store. Only where several nodes share one are there calls of it.
-fn store(admin: &Admin) -> Vec<Family> {
-    let degraded = u64::from(admin.engine.store_mode() == StoreMode::Degraded);
-    let help = "1 while the store is away and this node decides alone.";
-    let mut families = vec![gauge("tollgate_store_degraded", help, degraded)];
-    if let Some(counters) = admin.engine.store_counters() {
-        families.extend([
-            counter("tollgate_store_calls_total", "Calls that settle requests.", counters.calls.get()),
-            counter(
-                "tollgate_store_unanswered_total",
-                "Calls whose answer was lost.",
-                counters.unknown.get(),
-            ),
-            counter(
-                "tollgate_store_undone_total",
-                "Charges that were given back, because their answer came too late.",
-                counters.undone.get(),
-            ),
-            counter("tollgate_store_outages_total", "How often the store went away.", counters.opened.get()),
-        ]);
-    }
-    families
 }
 
 /// What was done about callers that misbehave.
@@ -124,6 +101,30 @@ fn write_reputation(text: &mut String, admin: &Admin) {
     }
 }
 
+/// How it goes with the store. Only where several nodes share one are there calls of it.
+fn store(admin: &Admin) -> Vec<Family> {
+    let degraded = u64::from(admin.engine.store_mode() == StoreMode::Degraded);
+    let help = "1 while the store is away and this node decides alone.";
+    let mut families = vec![gauge("tollgate_store_degraded", help, degraded)];
+    if let Some(counters) = admin.engine.store_counters() {
+        families.extend([
+            counter("tollgate_store_calls_total", "Calls that settle requests.", counters.calls.get()),
+            counter(
+                "tollgate_store_unanswered_total",
+                "Calls whose answer was lost.",
+                counters.unknown.get(),
+            ),
+            counter(
+                "tollgate_store_undone_total",
+                "Charges that were given back, because their answer came too late.",
+                counters.undone.get(),
+            ),
+            counter("tollgate_store_outages_total", "How often the store went away.", counters.opened.get()),
+        ]);
+    }
+    families
+}
+
 fn families(admin: &Admin) -> [Family; 7] {
     let engine = &admin.engine;
     let counters = engine.counters();
@@ -155,4 +156,26 @@ fn families(admin: &Admin) -> [Family; 7] {
         gauge("tollgate_spool_full", "1 while there is no room for new records.", full),
         gauge("tollgate_homes", "Accounts and clients that have meters in memory.", number(engine.homes())),
     ]
+}
+
+/// What the upstreams bear, where load is shed.
+fn write_shedding(text: &mut String, admin: &Admin) {
+    if admin.engine.policy().policy().shedding.is_none() {
+        return;
+    }
+    let load = admin.engine.loads().look();
+    for Family { name, kind, help, value, .. } in [
+        gauge("tollgate_upstream_limit", "How many requests upstreams bear at a time.", load.limit),
+        gauge("tollgate_upstream_in_flight", "How many they work on.", load.in_flight),
+    ] {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
+    }
+    let name = "tollgate_shed_total";
+    let _ = writeln!(
+        text,
+        "# HELP {name} Requests refused because upstreams cannot keep up.\n# TYPE {name} counter"
+    );
+    for (priority, count) in load.shed {
+        let _ = writeln!(text, "{name}{{priority=\"{priority}\"}} {count}");
+    }
 }

@@ -9,7 +9,9 @@ use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 use tollgate_core::time::Timestamp;
-use tollgate_engine::{Answer, CallerRequest, Decision, Engine, ErrorCode, Hold, Purpose, identify, problem};
+use tollgate_engine::{
+    Answer, CallerRequest, Decision, Engine, ErrorCode, Forwarder, Hold, Purpose, identify, problem,
+};
 
 use original::Original;
 
@@ -95,6 +97,7 @@ async fn decide(
         idempotency_key: None,
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
+        forwarder: Forwarder::Others,
     };
     Ok(engine.decided(&request, now).await)
 }

@@ -71,6 +71,7 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
         async move { engine.keep_journal().await }
     });
     policy_file::warn_of_unenforced(engine.policy().policy());
+    policy_file::warn_of_missing(engine.policy().policy());
     let state = policy_file::reload_state(loaded, from, &engine);
     let upkeep = upkeep::Upkeep::start(&engine)?;
     let reload = {

@@ -5,9 +5,12 @@
 #![expect(clippy::panic, reason = "an answer that may not be fails its test with what it was")]
 
 mod answers;
+mod attacks;
 mod bad_bytes;
 mod bad_input;
 mod bed;
+mod blocks;
+mod clients;
 mod faces;
 mod failover;
 mod full_disk;
@@ -16,6 +19,8 @@ mod golden;
 mod kills;
 mod nodes;
 mod outages;
+mod overload;
+mod privacy;
 mod races;
 mod secured_stores;
 mod shown;
@@ -26,5 +31,6 @@ mod stop;
 mod storm;
 mod strict;
 mod tally;
+mod tracker;
 mod traffic;
 mod unfit_stores;

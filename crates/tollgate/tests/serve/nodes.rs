@@ -22,13 +22,13 @@ tiers:
 ";
 
 /// A Redis and some nodes on it.
-struct Nodes {
-    redis: RedisServer,
-    nodes: Vec<Bed>,
+pub(crate) struct Nodes {
+    pub(crate) redis: RedisServer,
+    pub(crate) nodes: Vec<Bed>,
 }
 
 impl Nodes {
-    fn start(policy: &str, count: usize) -> Self {
+    pub(crate) fn start(policy: &str, count: usize) -> Self {
         let redis = RedisLaunch::new(Engine::Redis).start();
         let nodes = (0..count).map(|_| node(policy, &redis.url())).collect();
         Self { redis, nodes }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use http::HeaderMap;
 use serde::de::MapAccess;
 use tollgate_core::rule::Amount;
-use tollgate_engine::{CallerRequest, Credential, Hold, Purpose};
+use tollgate_engine::{CallerRequest, Credential, Forwarder, Hold, Purpose};
 
 use super::super::field;
 use super::super::json::{Object, Seen, Value};
@@ -51,10 +51,9 @@ impl<'b> Object<'b> for Check<'b> {
     }
 
     fn lacks(&self) -> Option<(&'static str, &'static str)> {
+        const ONE: &str = "is one caller too many: give one of \"key\", \"service_token\" and \"client\".";
         match (&self.key, &self.service_token, &self.client) {
-            (Some(_), Some(_), _) => {
-                Some(("service_token", "is one caller too many: give \"key\" or \"service_token\"."))
-            }
+            (Some(_), Some(_), _) => Some(("service_token", ONE)),
             // Where a caller with a key comes from counts. What else it has says nothing that its key does not.
             (Some(_), _, Some(client)) | (_, Some(_), Some(client)) if !client.is_only_an_address() => {
                 Some(("client", "may hold nothing but \"ip\" where the caller has a key or a token."))
@@ -85,6 +84,7 @@ impl Check<'_> {
             idempotency_key: self.idempotency_key.as_deref(),
             purpose: if self.peek { Purpose::Peek } else { Purpose::Charge },
             hold: self.hold(),
+            forwarder: Forwarder::Others,
         }
     }
 
