@@ -67,8 +67,8 @@ impl Meters {
         Self { link, node, script: Arc::new(Script::new(SCRIPT)), ahead: Arc::default() }
     }
 
-    /// Has the server read the script, so that the first request need not wait for that. A server that does not let us is
-    /// sent the script when it is needed.
+    /// Has the server read the script, so that the first request need not wait for that. A server that does not let
+    /// us is sent the script when it is needed.
     pub async fn prepare(&self) {
         let mut load = redis::cmd("SCRIPT");
         load.arg("LOAD").arg(SCRIPT);

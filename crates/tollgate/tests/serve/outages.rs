@@ -226,9 +226,10 @@ fn whose_key_has_to_be_looked_up_first_waits_no_longer() {
     let lines = nodes.lines();
     let know_all = Traffic::during(&lines, |traffic| traffic.wait_for_more(&ACCOUNTS, By::Store, 2));
     know_all.expect_no_failure();
-    // A node that has missed news believes what it knows for a second, and then looks again.
+    // A node that has missed news believes what it knows for a second, and then looks again. Each of the two hears of
+    // accounts and of blocks.
     wait::pause(Duration::from_millis(1_100));
-    assert_eq!(store.redis.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]).text(), "2");
+    assert_eq!(store.redis.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]).text(), "4");
     store.redis.pause();
     let traffic = Traffic::during(&lines, |traffic| traffic.wait_for_more(&ACCOUNTS, By::Node, 5));
     traffic.expect_no_failure();

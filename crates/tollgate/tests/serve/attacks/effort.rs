@@ -17,10 +17,8 @@ fn attack_13_a_request_that_is_taken_back_has_cost_what_it_costs() {
         // It never answers; the connection ends with the caller's.
         let _ = (&stream).read(&mut [0; 1]);
     });
-    let policy = format!(
-        "server: {{upstream: \"{}\"}}\ntiers: {{pro: {{limits: {{daily: {{algorithm: fixed_window, limit: 3/day}}}}}}}}\n",
-        upstream.url()
-    );
+    let tier = "pro: {limits: {daily: {algorithm: fixed_window, limit: 3/day}}}";
+    let policy = format!("server: {{upstream: \"{}\"}}\ntiers: {{{tier}}}\n", upstream.url());
     let bed = Bed::start(&policy);
     let key = bed.customer("acme", "pro");
     for number in 1..=3 {
