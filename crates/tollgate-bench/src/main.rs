@@ -8,6 +8,7 @@
     reason = "figures are averages, medians and ratios; nothing is decided on them"
 )]
 
+mod abuse;
 mod callers;
 mod cli;
 mod contestant;
@@ -44,6 +45,7 @@ fn main() -> anyhow::Result<()> {
             Suite::Http => http::run(&arguments.load, format)?,
             Suite::Gateway => gateway::run(&arguments.load, format)?,
             Suite::Redis => redis::run(&arguments.load, format)?,
+            Suite::Abuse => abuse::run(format)?,
             Suite::Shed => shed::run(&arguments.load, format)?,
             Suite::Start => start::run(&arguments.load, format)?,
             Suite::Instructions => instructions::run(arguments.decisions)?,

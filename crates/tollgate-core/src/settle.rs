@@ -1,4 +1,4 @@
-//! Settling a plan: every meter is charged, or none is. What is due on refusal is charged in the same step that refuses.
+//! Settling a plan: every meter is charged, or none is. What is due on refusal is charged in the step that refuses.
 
 use arrayvec::ArrayVec;
 

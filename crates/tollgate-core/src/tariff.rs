@@ -35,7 +35,7 @@ impl Default for AccountCalendar {
 /// Which of a request's charges a plan has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Charges {
-    /// All of them: a request that is decided on. Only here, and with `Everywhere`, a refusal is held against the caller.
+    /// All of them: a request that is decided on. With the caller's conduct, as long as it is not charged already.
     All,
     /// Only concurrency slots. With [`Mode::Refund`]: a request has finished, and what it used stays used.
     Slots,
@@ -240,8 +240,8 @@ impl Plan {
         self
     }
 
-    /// The same plan with a share of every limit. What is remembered of the caller's conduct stays as it is, and nothing
-    /// is expected of it.
+    /// The same plan with a share of every limit. What is remembered of the caller's conduct stays as it is, and
+    /// nothing is expected of it.
     #[must_use]
     pub fn squeezed(&self, share: Percent, enter: impl FnMut(&Limit) -> LimitId) -> Self {
         self.part(share, |_| true, enter)

@@ -6,8 +6,9 @@ use tollgate_core::calendar::CalendarUnit;
 use tollgate_core::file::{read, read_tier, render};
 use tollgate_core::limit::{Axis, Excess, Per, RefusalStatus};
 use tollgate_core::policy::{
-    Bypass, Degraded, Document, ExportTarget, Identity, LedgerSettings, Maxima, Responses, RouteIndex,
-    ServerSettings, StoreSettings, Tier, TierLimit, TierName, Timeouts, UpstreamHost, UpstreamProtocol,
+    Bypass, Degraded, Document, ExportTarget, ForwardedHeader, Identity, LedgerSettings, Maxima,
+    ProxyProtocol, Responses, RouteIndex, ServerSettings, StoreSettings, Tier, TierLimit, TierName, Timeouts,
+    UpstreamHost, UpstreamProtocol,
 };
 use tollgate_core::rule::{Rule, TokenBucket};
 use tollgate_core::time::{Nanos, Window};
@@ -105,6 +106,9 @@ fn a_server_says_what_it_allows() {
 server:
   upstream_protocol: http2
   upstream_host: upstream
+  trusted_proxies: [10.0.0.0/8]
+  forwarded: forwarded
+  proxy_protocol: true
   timeouts: {connect: 1s, read: 2m, idle: 3s, keep_alive: 4s, header: 5s}
   max: {body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5, clients: 6}
 ",
@@ -112,6 +116,8 @@ server:
     let server = &document.server;
     assert_eq!(server.upstream_protocol, UpstreamProtocol::Http2);
     assert_eq!(server.upstream_host, UpstreamHost::Upstream);
+    assert_eq!(server.proxies.header, ForwardedHeader::Forwarded);
+    assert_eq!(server.proxy_protocol, ProxyProtocol::Required);
     let Timeouts { connect, read, idle, keep_alive, header } = server.timeouts;
     assert_eq!([connect, read, idle, keep_alive, header].map(|wait| wait.as_secs()), [1, 120, 3, 4, 5]);
     let max = Maxima { body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5, clients: 6 };

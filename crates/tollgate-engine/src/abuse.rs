@@ -4,6 +4,7 @@
 //! kept with others, or takes the place of what matters least. Nothing here reads a clock or asks a store. Callers are
 //! known by keyed hashes only, so nobody can choose whose place to take.
 
+mod admin;
 pub mod blocking;
 pub mod blocks;
 pub mod crowd;
@@ -11,6 +12,7 @@ pub mod edge;
 pub mod pressure;
 mod sketch;
 
+pub use admin::{ClientNow, ReputationNow, StrikesNow};
 pub use blocking::Blocking;
 pub use blocks::BlockTable;
 pub use crowd::{Crowd, Seat};

@@ -109,6 +109,8 @@ impl Clustered {
         let directory = directory.await.map_err(ClusteredError::Directory)?;
         let spool = Spool::open(&dir.join("spool"), self.spool).map_err(ClusteredError::Spool)?;
         let journal = Meters::new(link.clone(), NodeId(node.0 | JOURNAL));
+        journal.prepare().await;
+        let blocks = link.clone();
         let homes_of_store = Homes::new(Meters::new(link, node), node, first_seq(), HomesSettings::default());
         let parts = EngineParts {
             policy: self.policy,
@@ -122,7 +124,7 @@ impl Clustered {
             clock: Clock::system,
             random: random().map_err(ClusteredError::Random)?,
             clients_max: self.clients_max,
-            shared: Some(SharedParts { homes: homes_of_store, journal, node }),
+            shared: Some(SharedParts { homes: homes_of_store, journal, node, blocks }),
         };
         Engine::open(parts, progress).map_err(ClusteredError::Recover)
     }

@@ -1,68 +1,37 @@
 //! The way of a request.
 
-use std::sync::Arc;
+mod way;
+mod who;
 
 use tollgate_core::limit::{Axis, Excess, Limit};
 use tollgate_core::limit_now::LimitNow;
-use tollgate_core::plan::{ChargePlan, HomeId, Mode, Sharer};
-use tollgate_core::policy::{
-    Bucket, Bypass, DegradedQuota, Durability, RefundOn, Reputation, Route, RouteIndex,
-};
+use tollgate_core::plan::{ChargePlan, Mode};
+use tollgate_core::policy::{Bucket, Bypass, DegradedQuota, Reputation, Route};
 use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::settle::{Outcome, Readings};
-use tollgate_core::tariff::{Charges, Plan, Request};
+use tollgate_core::tariff::{Charges, Plan};
 use tollgate_core::time::{Nanos, Timestamp};
-use tollgate_ledger::{Flags, Idempotency, Kind, Position, Reservation};
-use tollgate_store::directory::{Account, Key, Looked, Verified};
-use tollgate_store::key_text::PresentedKey;
+use tollgate_ledger::{Idempotency, Kind, Position, Reservation};
 
 use crate::answer::ErrorCode;
-use crate::decision::{Answer, Decision, Denial, StoreMode};
+use crate::decision::{Answer, Decision, Denial};
 use crate::engine::{Counters, Engine};
-use crate::identify::client_of;
-use crate::ids::DecisionId;
-use crate::permit::{Kept, Permit, Settles};
+use crate::permit::{Permit, Settles};
 use crate::record::record;
-use crate::request::{CallerRequest, Credential, Hold, Purpose};
+use crate::request::{CallerRequest, Purpose};
 use crate::shed::Ticket;
 use crate::snapshot::PolicySnapshot;
-use crate::watch::{Standing, Watched};
 
-/// Who is calling, once that is settled.
-pub(crate) struct Caller {
-    /// What it bought.
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) home: HomeId,
-    pub(crate) watched: Watched,
-    account: Option<Arc<Account>>,
-    key: Option<Arc<Key>>,
-}
-
-/// One request on its way.
-pub(crate) struct Way<'w> {
-    pub(crate) request: &'w CallerRequest<'w>,
-    pub(crate) policy: Arc<PolicySnapshot>,
-    pub(crate) id: DecisionId,
-    pub(crate) slot: SlotId,
-    pub(crate) now: Timestamp,
-    /// What the key was found to be, where that was looked up before.
-    pub(crate) verified: Option<Verified>,
-}
+pub(crate) use way::Way;
+pub(crate) use who::Caller;
+use who::Unknown;
 
 /// What became of a plan.
 #[derive(Clone, Copy)]
 pub(crate) struct Settled {
     pub(crate) outcome: Outcome,
     pub(crate) recorded: Option<Position>,
-}
-
-/// Why it is not settled who is calling.
-enum Unknown {
-    /// It is not known.
-    Error(ErrorCode),
-    /// Whoever it is, it is blocked.
-    Refused(Box<Denial>),
 }
 
 /// Why a plan was not settled. Nothing was charged.
@@ -106,7 +75,15 @@ impl Engine {
     /// A request at the beginning of its way.
     pub(crate) fn way<'w>(&self, request: &'w CallerRequest<'w>, now: Timestamp) -> Way<'w> {
         let (id, count) = self.ids.next(now);
-        Way { request, policy: self.snapshot.load_full(), id, slot: SlotId(count), now, verified: None }
+        Way {
+            request,
+            policy: self.snapshot.load_full(),
+            id,
+            slot: SlotId(count),
+            now,
+            verified: None,
+            by: None,
+        }
     }
 
     /// The part of the way before any limit is asked. It never waits.
@@ -135,69 +112,6 @@ impl Engine {
             Err(overloaded) => {
                 Reached::Decided(Box::new(self.refuse_overloaded(way, caller, &permit, overloaded)))
             }
-        }
-    }
-
-    /// Who is calling, and under which plan. Whoever is blocked is not looked at any further.
-    fn identify(&self, way: &Way<'_>) -> Result<Caller, Unknown> {
-        let (text, wanted) = match way.request.credential {
-            Credential::Key(text) => (text, Bypass::No),
-            // A service token is a key of an account whose tier is a bypass, in a header of its own. Neither kind is
-            // accepted in the other's place: a leaked API key never becomes a bypass.
-            Credential::ServiceToken(text) => (text, Bypass::Yes),
-            Credential::Ambiguous => return Err(Unknown::Error(ErrorCode::AmbiguousKey)),
-            Credential::Nothing { headers } => return self.identify_client(way, headers),
-        };
-        let presented = PresentedKey::parse(text).map_err(|_| Unknown::Error(ErrorCode::InvalidKey))?;
-        let verified = match &way.verified {
-            Some(verified) => Some(verified.clone()),
-            None => self.known(&presented, way.now),
-        };
-        let key = match verified {
-            Some(Verified::Key(key)) => key,
-            Some(Verified::Invalid) => return Err(Unknown::Error(ErrorCode::InvalidKey)),
-            // It cannot be told from a key that was made a moment ago.
-            None => return Err(Unknown::Error(ErrorCode::Unavailable)),
-        };
-        let account = Arc::clone(&key.account);
-        let plan = way
-            .policy
-            .plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)
-            .ok_or(Unknown::Error(ErrorCode::Unavailable))?;
-        if plan.bypass != wanted {
-            return Err(Unknown::Error(ErrorCode::InvalidKey));
-        }
-        let watched = Watched::key(account.home, Sharer::key(key.number));
-        // A bypass is for our own services: nothing stands in their way.
-        if wanted == Bypass::No
-            && let Some(denial) = self.blocked(watched.home, watched.sharer, way.now)
-        {
-            return Err(Unknown::Refused(Box::new(denial)));
-        }
-        Ok(Caller { plan, home: account.home, watched, account: Some(account), key: Some(key) })
-    }
-
-    /// Who a caller without a key is.
-    fn identify_client(&self, way: &Way<'_>, headers: &http::HeaderMap) -> Result<Caller, Unknown> {
-        let plan = way
-            .policy
-            .anonymous_plan(&self.meters, &self.names)
-            .ok_or(Unknown::Error(ErrorCode::MissingKey))?;
-        let identity = &way.policy.policy().identity;
-        let client = client_of(&self.homes, &self.sessions, identity, way.request.address, headers, way.now);
-        if let Some(denial) = self.blocked(client.home, Sharer::ALL, way.now) {
-            return Err(Unknown::Refused(Box::new(denial)));
-        }
-        let watched = self.watch_client(way, &client);
-        Ok(Caller { plan, home: watched.home, watched, account: None, key: None })
-    }
-
-    /// What is known of a key without asking anybody.
-    #[inline]
-    fn known(&self, presented: &PresentedKey<'_>, now: Timestamp) -> Option<Verified> {
-        match self.directory.verify(presented, now) {
-            Looked::Known(verified) => Some(verified),
-            Looked::Ask => self.directory.known_while_away(presented, now),
         }
     }
 
@@ -395,136 +309,6 @@ impl Engine {
         #[expect(clippy::cast_possible_truncation, reason = "half of a keyed hash is enough within one home")]
         // Zero stands for no name in records.
         Idempotency { key: (key.0 as u64).max(1), request: (same.0 as u64).max(1) }
-    }
-}
-
-impl Way<'_> {
-    /// The caller's name for the request, if it is one that may be repeated.
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.request.idempotency_key.filter(|_| self.request.purpose == Purpose::Charge)
-    }
-
-    /// Whether it is charged or only looked at.
-    pub(crate) fn mode(&self) -> Mode {
-        if self.request.purpose == Purpose::Peek { Mode::Peek } else { Mode::Charge }
-    }
-
-    /// The decision on a request whose limits have answered.
-    pub(crate) fn conclude(
-        &self,
-        caller: Caller,
-        mut permit: Permit,
-        settled: Settled,
-        answer: Answer,
-        limits: Vec<LimitNow>,
-    ) -> Decision {
-        let kept = answer == Answer::Admitted
-            && self.mode() == Mode::Charge
-            && (self.request.hold == Hold::Yes
-                || permit.plan.tariff.has(Axis::Concurrency)
-                || permit.plan.refund_on == RefundOn::ServerError);
-        let mut decision = self.decision(caller, permit.route, answer);
-        decision.limits = limits;
-        decision.pending = settled.recorded.filter(|_| self.is_strict());
-        if let Outcome::Admitted { overage } = settled.outcome {
-            permit.overage = overage;
-        }
-        decision.charged = decision.pending.map(|_| Box::new(permit.clone()));
-        decision.permit = kept.then(|| Box::new(permit));
-        decision
-    }
-
-    fn permit(&self, caller: &Caller, route: Option<(RouteIndex, &Route)>) -> Permit {
-        let index = route.map(|(index, _)| index);
-        let cost = match (self.request.cost, route) {
-            (Some(cost), _) => Some(cost),
-            (None, Some((_, route))) => Amount::new(route.cost),
-            (None, None) => Some(Amount::ONE),
-        };
-        let key = caller.key.as_ref();
-        Permit {
-            decision: self.id,
-            plan: Arc::clone(&caller.plan),
-            home: caller.home,
-            account: caller.account.as_ref().map_or(0, |account| account.serial),
-            key: key.map_or(0, |key| key.serial),
-            key_number: key.map(|key| key.number),
-            route: index,
-            route_number: self.policy.route_number(index),
-            cost,
-            overage: 0,
-            settles: Settles::TrueCost,
-            charged_at: self.now,
-            slot: self.slot,
-            idempotency: None,
-            kept: Kept::Store,
-            flags: Flags::NONE,
-        }
-    }
-
-    pub(crate) fn request_of(&self, permit: &Permit, mode: Mode, charges: Charges) -> Request {
-        permit.request(mode, charges, permit.cost.unwrap_or(Amount::ONE), self.now)
-    }
-
-    /// Whether the answer waits for the disk.
-    pub(crate) fn is_strict(&self) -> bool {
-        self.policy.policy().ledger.durability == Durability::Strict
-    }
-
-    /// Refuses a caller that is not known.
-    fn refuse(&self, error: ErrorCode) -> Decision {
-        let mut decision = self.refuse_unknown(Denial::of(error));
-        if error == ErrorCode::Unavailable {
-            decision.deny_unavailable();
-        }
-        decision
-    }
-
-    /// Refuses a caller, whoever it is.
-    fn refuse_unknown(&self, denial: Denial) -> Decision {
-        Decision {
-            id: self.id,
-            answer: Answer::Denied(denial),
-            plan: None,
-            account: None,
-            policy: Arc::clone(&self.policy),
-            route: None,
-            now: self.now,
-            limits: Vec::new(),
-            charged: None,
-            permit: None,
-            pending: None,
-            mode: StoreMode::Normal,
-            standing: Standing::GOOD,
-            ticket: None,
-        }
-    }
-
-    pub(crate) fn decision(&self, caller: Caller, route: Option<RouteIndex>, answer: Answer) -> Decision {
-        Decision {
-            id: self.id,
-            answer,
-            plan: Some(caller.plan),
-            account: caller.account,
-            policy: Arc::clone(&self.policy),
-            route,
-            now: self.now,
-            limits: Vec::new(),
-            charged: None,
-            permit: None,
-            pending: None,
-            mode: StoreMode::Normal,
-            standing: Standing::GOOD,
-            ticket: None,
-        }
-    }
-}
-
-impl Permit {
-    /// The request that this permit was given for, as limits see it.
-    pub(crate) fn request(&self, mode: Mode, which: Charges, cost: Amount, now: Timestamp) -> Request {
-        let (home, key, route, slot) = (self.home, self.key_number, self.route, self.slot);
-        Request { home, key, route, cost, now, mode, slot, which }
     }
 }
 

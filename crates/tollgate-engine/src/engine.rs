@@ -14,7 +14,9 @@ use tollgate_store::database::Database;
 use tollgate_store::directory::Directory;
 use tollgate_store::hash::HomeHasher;
 use tollgate_store::meters::{MeterTable, Swept};
+use tollgate_store::redis::blocks::SharedBlocks;
 
+use crate::abuse::Blocking;
 use crate::clock::Clock;
 use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
 use crate::ids::DecisionIds;
@@ -83,7 +85,7 @@ pub struct Engine {
     daily: DailyHash,
     proxies: Proxies,
     pub(crate) loads: Loads,
-    clock: Clock,
+    clock: Arc<Clock>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -121,8 +123,16 @@ impl Engine {
     /// The engine with the meters, names and repeats that recovery has found.
     pub(crate) fn assemble(parts: EngineParts, found: Found, clock: Clock) -> Self {
         let clients_max = usize::try_from(parts.clients_max).unwrap_or(usize::MAX);
+        let clock = Arc::new(clock);
+        let blocks = match &parts.shared {
+            Some(shared) => {
+                let clock = Arc::clone(&clock);
+                Blocking::shared(SharedBlocks::new(shared.blocks.clone()), move || clock.now())
+            }
+            None => Blocking::alone(),
+        };
         Self {
-            watch: Watch::new(&parts.homes, clients_max),
+            watch: Watch::new(&parts.homes, clients_max, blocks),
             snapshot: ArcSwap::from_pointee(found.snapshot),
             directory: parts.directory,
             meters: found.meters,

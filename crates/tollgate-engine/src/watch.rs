@@ -11,7 +11,7 @@ mod touched;
 
 use tollgate_store::hash::HomeHasher;
 
-use crate::abuse::{BlockTable, EdgeTable, PressureTable};
+use crate::abuse::{Blocking, EdgeTable, PressureTable};
 
 pub(crate) use plans::PlanCache;
 pub use standings::Standing;
@@ -27,7 +27,7 @@ use touched::Touched;
 pub(crate) struct Watch {
     pub(crate) edge: EdgeTable,
     pub(crate) pressure: PressureTable,
-    pub(crate) blocks: BlockTable,
+    pub(crate) blocks: Blocking,
     /// Homes whose meters changed without a record in the spool.
     pub(crate) touched: Touched,
     seats: Seats,
@@ -37,11 +37,11 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// For this many clients with meters of their own.
-    pub(crate) fn new(homes: &HomeHasher, clients_max: usize) -> Self {
+    pub(crate) fn new(homes: &HomeHasher, clients_max: usize, blocks: Blocking) -> Self {
         Self {
             edge: EdgeTable::default(),
             pressure: PressureTable::default(),
-            blocks: BlockTable::default(),
+            blocks,
             touched: Touched::default(),
             seats: Seats::new(homes.clone(), clients_max),
             standings: Standings::default(),

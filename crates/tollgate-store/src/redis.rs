@@ -12,6 +12,6 @@ pub mod link;
 mod meters;
 mod wire;
 
-pub use homes::{Away, BreakerSettings, Count, Homes, HomesCounters, HomesSettings, Owed, StoreMode};
+pub use homes::{Away, BreakerSettings, Count, Expiry, Homes, HomesCounters, HomesSettings, Owed, StoreMode};
 pub use link::{Address, BadAddress, Link, LinkError, LinkOptions, Password, QueryError};
 pub use meters::{Applied, Ask, CallError, HomeCall, Meters, NodeId, Resolved, Seq, Settled};

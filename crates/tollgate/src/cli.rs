@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use tollgate_core::policy::url::BadUrl;
 use tollgate_core::policy::{Document, HttpUrl, StoreSettings};
 
 use crate::http_client::Endpoint;
@@ -50,7 +51,7 @@ Without a policy file a sample with three tiers is used, and on the first start 
 them are made and shown once. Without an upstream a built-in echo answers.
 
 Secrets come from variables or files only: TOLLGATE_ADMIN_TOKEN and TOLLGATE_SECRET; when missing they are made and
-kept in the data directory.
+kept in the data directory. TOLLGATE_SESSION_SECRET, if set, signs session cookies in place of TOLLGATE_SECRET.
 
 SIGTERM: finish what is in flight, then exit 0. SIGHUP: read the policy file again.")]
     Serve(Serve),
@@ -210,8 +211,10 @@ fn upstream(text: &str) -> Result<HttpUrl, String> {
 }
 
 fn store(text: &str) -> Result<StoreSettings, String> {
-    StoreSettings::parse(text)
-        .map_err(|_| "expected `embedded` or a URL such as redis://127.0.0.1:6379".to_owned())
+    StoreSettings::parse(text).map_err(|bad| match bad {
+        BadUrl::Password => "put the password into the variable TOLLGATE_REDIS_PASSWORD".to_owned(),
+        _ => "expected `embedded` or a URL such as redis://127.0.0.1:6379".to_owned(),
+    })
 }
 
 /// What can be done with policy files.

@@ -15,6 +15,8 @@ pub(crate) const SERVICE_TOKEN: &str = "TOLLGATE_SERVICE_TOKEN";
 pub(crate) const REDIS_USERNAME: &str = "TOLLGATE_REDIS_USERNAME";
 /// The password of that user.
 pub(crate) const REDIS_PASSWORD: &str = "TOLLGATE_REDIS_PASSWORD";
+/// The password of the sentinels that lead to the store.
+pub(crate) const REDIS_SENTINEL_PASSWORD: &str = "TOLLGATE_REDIS_SENTINEL_PASSWORD";
 
 /// The value of a variable, if it is set and not empty.
 pub(crate) fn secret(name: &str) -> anyhow::Result<Option<String>> {

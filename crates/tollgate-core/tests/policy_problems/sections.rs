@@ -99,6 +99,9 @@ fn addresses_and_urls_are_ones() {
     check_section("server: {upstream: 127.0.0.1}", "127.0.0.1", "no URL", "http://");
     check_section("server: {trusted_proxies: [10.1.2.3/8]}", "10.1.2.3/8", "bits", "10.0.0.0/8");
     check_section("server: {trusted_proxies: [10.0.0.0/40]}", "10.0.0.0/40", "prefix", "32");
+    check_section("server: {proxy_protocol: true}", "proxy_protocol", "there are none", "trusted_proxies");
+    check_section("server: {proxy_protocol: v2}", "v2", "true or false", "`true` or `false`");
+    check_section("server: {forwarded: x-forwarded}", "x-forwarded", "forwarded", "`forwarded`");
     check_section("server: {tls: {cert: a.pem}}", "{cert: a.pem}", "no `key`", "key:");
     check_section("store: embeded", "embeded", "neither embedded nor a URL", "`embedded`");
     check_section("store: mysql://h", "mysql://h", "nor a URL", "redis://");
@@ -114,6 +117,7 @@ fn abuse_settings_make_sense() {
     check_section("edge: {rate: 5, per: key}", "key", "may not be", "before identity");
     check_section("reputation: {penalty: 101}", "101", "more than 100", "100");
     check_section("reputation: {recover: 1}", "1", "how long", "1/10m");
+    check_section("reputation: {recover: 1/400d}", "1/400d", "more than 100 years", "sooner");
     check_section("blocks: {after: 0}", "0", "zero", "from 1");
     check_section("blocks: {for: 2h, max: 1h}", "1h", "shorter", "as long as");
     check_section("blocks: {applies_to: keys}", "keys", "may not be", "all");

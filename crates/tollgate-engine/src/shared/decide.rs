@@ -10,7 +10,7 @@ use tollgate_core::time::Timestamp;
 use tollgate_ledger::{Flags, Kind, Position};
 use tollgate_store::directory::{Looked, Verified};
 use tollgate_store::key_text::PresentedKey;
-use tollgate_store::redis::Away;
+use tollgate_store::redis::{Away, Expiry, HomesCounters, Owed, Settled as Settlement};
 
 use super::Shared;
 use super::fallback::{is_closed, is_owed};
@@ -40,6 +40,11 @@ impl Engine {
         }
     }
 
+    /// What this node has asked of a store that several share. Nothing: the meters are in this process.
+    pub fn store_counters(&self) -> Option<&HomesCounters> {
+        self.shared.as_ref().map(|shared| shared.homes.counters())
+    }
+
     /// Decides, wherever the meters are, and waits for what the policy wants to be waited for.
     pub async fn decided(&self, request: &CallerRequest<'_>, now: Timestamp) -> Decision {
         let decision = match &self.shared {
@@ -59,8 +64,10 @@ impl Engine {
     }
 
     async fn decide_shared(&self, shared: &Shared, request: &CallerRequest<'_>, now: Timestamp) -> Decision {
+        // From here on: the key and its meters together may take as long as one call.
+        let by = shared.homes.expiry();
         let verified = self.look_up_key(request, now).await;
-        let way = Way { verified, ..self.way(request, now) };
+        let way = Way { verified, by: Some(by), ..self.way(request, now) };
         match self.until_limits(&way) {
             Reached::Decided(decision) => *decision,
             Reached::LacksScope(caller, permit, error) => {
@@ -101,7 +108,8 @@ impl Engine {
         permit: &Permit,
         error: ErrorCode,
     ) -> Decision {
-        let limits = shared.look(&permit.plan, way.request_of(permit, Mode::Peek, Charges::All)).await;
+        let limits =
+            shared.look(&permit.plan, way.request_of(permit, Mode::Peek, Charges::All), way.by).await;
         let mut decision = way.decision(caller, permit.route, Answer::Denied(Denial::of(error)));
         decision.limits = limits.unwrap_or_default();
         if error == ErrorCode::Unavailable {
@@ -120,7 +128,7 @@ impl Engine {
     ) -> Decision {
         let idempotency = self.idempotency(way, name, permit.cost);
         let home = caller.home;
-        let _turn = shared.line(home, idempotency.key).await;
+        let _turn = shared.turns.take(home, idempotency.key).await;
         let found = self.repeats.hold(home, idempotency.key).find(home, idempotency.key, way.now);
         match found {
             Some(charged) if charged.request != idempotency.request => {
@@ -195,7 +203,7 @@ impl Engine {
             _ => None,
         };
         let request = way.request_of(permit, mode, charges);
-        let Ok(settled) = shared.homes.settle(shared.owed(&permit.plan, request)).await else {
+        let Ok(settled) = shared.settle(shared.owed(&permit.plan, request), way.by).await else {
             return Ok(None);
         };
         permit.charged_at = settled.now;
@@ -213,7 +221,7 @@ impl Engine {
         } else {
             // What it does not take is shown all the same.
             let all = way.request_of(permit, Mode::Peek, Charges::All);
-            shared.look(&sold, all).await.unwrap_or_default()
+            shared.look(&sold, all, way.by).await.unwrap_or_default()
         };
         Ok(Some((Settled { outcome: settled.outcome, recorded }, answer, limits, settled.now)))
     }
@@ -249,9 +257,17 @@ impl Engine {
 
 impl Shared {
     /// What all limits of a request say.
-    pub(crate) async fn look(&self, plan: &Arc<Plan>, request: Request) -> Result<Vec<LimitNow>, Away> {
-        let settled = self.homes.settle(self.owed(plan, request)).await?;
+    pub(crate) async fn look(
+        &self,
+        plan: &Arc<Plan>,
+        request: Request,
+        by: Option<Expiry>,
+    ) -> Result<Vec<LimitNow>, Away> {
+        let settled = self.settle(self.owed(plan, request), by).await?;
         let asked = plan.tariff.plan(&Request { now: settled.now, ..request });
         Ok(LimitNow::all(&asked, &settled.readings))
+    }
+    async fn settle(&self, owed: Owed, by: Option<Expiry>) -> Result<Settlement, Away> {
+        self.homes.settle_by(owed, by.unwrap_or_else(|| self.homes.expiry())).await
     }
 }

@@ -170,7 +170,7 @@ impl Engine {
         self.watch.touched.add(watched.home);
         let blocks = way.policy.policy().blocks.as_ref()?;
         let spent = ConductNow::of(plan, readings).strikes_left == Some(0);
-        spent.then(|| self.block(watched, blocks, way.now))
+        spent.then(|| self.block_earned(watched, blocks, way.now))
     }
 
     /// Whether a cost that does not fit what is left of a limit would fit the limit as it was bought.
@@ -212,7 +212,7 @@ impl Engine {
         watched.standing(reputation)
     }
 
-    fn block(&self, watched: &Watched, blocks: &Blocks, now: Timestamp) -> Nanos {
+    fn block_earned(&self, watched: &Watched, blocks: &Blocks, now: Timestamp) -> Nanos {
         let caller = Blockable { home: watched.home, sharer: watched.sharer };
         let block = self.watch.blocks.block(caller, now, blocks);
         block.until.since(now)

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use axum::extract::State;
 use http::header::CONTENT_TYPE;
 use tollgate_core::policy::Bucket;
+use tollgate_engine::StoreMode;
 use tollgate_ledger::Health;
 
 use super::{Admin, Shared};
@@ -43,9 +44,8 @@ fn number(count: usize) -> u64 {
 )]
 pub(crate) async fn metrics(State(admin): State<Shared>) -> ([(http::HeaderName, &'static str); 1], String) {
     let mut text = String::new();
-    for Family { name, kind, help, labels, value } in
-        families(&admin).into_iter().chain(abuse(&admin)).chain(directory(&admin).await)
-    {
+    let families = families(&admin).into_iter().chain(abuse(&admin)).chain(store(&admin));
+    for Family { name, kind, help, labels, value } in families.chain(directory(&admin).await) {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{labels} {value}");
     }
     write_reputation(&mut text, &admin);
@@ -55,6 +55,9 @@ pub(crate) async fn metrics(State(admin): State<Shared>) -> ([(http::HeaderName,
 
 /// Nothing while the store cannot be asked: an old number would look like a new one.
 async fn directory(admin: &Admin) -> Vec<Family> {
+    if admin.engine.store_mode() == StoreMode::Degraded {
+        return Vec::new();
+    }
     let Ok(counts) = admin.engine.directory().counts().await else { return Vec::new() };
     vec![
         gauge("tollgate_accounts", "Accounts that are not deleted.", number(counts.accounts)),
@@ -96,6 +99,30 @@ fn write_reputation(text: &mut String, admin: &Admin) {
         let (bucket, count) = (bucket.as_str(), count.load(Ordering::Relaxed));
         let _ = writeln!(text, "{name}{{bucket=\"{bucket}\"}} {count}");
     }
+}
+
+/// How it goes with the store. Only where several nodes share one are there calls of it.
+fn store(admin: &Admin) -> Vec<Family> {
+    let degraded = u64::from(admin.engine.store_mode() == StoreMode::Degraded);
+    let help = "1 while the store is away and this node decides alone.";
+    let mut families = vec![gauge("tollgate_store_degraded", help, degraded)];
+    if let Some(counters) = admin.engine.store_counters() {
+        families.extend([
+            counter("tollgate_store_calls_total", "Calls that settle requests.", counters.calls.get()),
+            counter(
+                "tollgate_store_unanswered_total",
+                "Calls whose answer was lost.",
+                counters.unknown.get(),
+            ),
+            counter(
+                "tollgate_store_undone_total",
+                "Charges that were given back, because their answer came too late.",
+                counters.undone.get(),
+            ),
+            counter("tollgate_store_outages_total", "How often the store went away.", counters.opened.get()),
+        ]);
+    }
+    families
 }
 
 fn families(admin: &Admin) -> [Family; 7] {

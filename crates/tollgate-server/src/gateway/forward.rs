@@ -14,13 +14,13 @@ use tollgate_core::policy::{Proxies, ServerSettings, UpstreamHost, UpstreamProto
 use tollgate_tower::InFlight;
 use tower_service::Service;
 
-use super::dial::{Agreed, DialError, Offer, dial};
 use super::download::ProxyBody;
 use super::link::{Failed, Link};
 use super::problem::Refusal;
 use super::upload::{Progress, RequestBody, Stage};
 use super::upstream::{HttpTarget, Upstream, UpstreamTarget};
 use super::{echo, h2, headers, tunnel};
+use crate::dial::{Agreed, DialError, Offer, dial};
 use crate::listen::Peer;
 
 /// How requests are passed on.

@@ -78,12 +78,17 @@ fn remove_named(headers: &mut HeaderMap) {
         .filter_map(|token| HeaderName::from_bytes(token).ok())
         // A caller may not take away what the upstream needs to understand the request, nor what it is told of the
         // caller.
-        .filter(|name| !name.as_str().starts_with(OURS))
+        .filter(|name| !name.as_str().starts_with(OURS) && !names_caller(name))
         .filter(|name| *name != HOST && *name != CONTENT_LENGTH && *name != TE && *name != UPGRADE)
         .collect();
     for name in named {
         headers.remove(name);
     }
+}
+
+/// Whether proxies say in it who called them. A caller that could take it away would be its proxy.
+fn names_caller(name: &HeaderName) -> bool {
+    *name == FORWARDED || *name == REAL_IP || name.as_str().starts_with("x-forwarded-")
 }
 
 /// The parts of a list, without the blanks around them.

@@ -37,6 +37,9 @@ tiers:
     limits:
       searches: {algorithm: fixed_window, limit: 50/hour, routes: [search], per: account}
   internal: {bypass: true}
+identity: {anonymous: free}
+reputation: {applies_to: all}
+blocks: {applies_to: all}
 routes:
   search: {match: \"GET /api/search/**\", cost: 5}
 ";

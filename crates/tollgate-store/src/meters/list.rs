@@ -64,7 +64,7 @@ pub(crate) fn settle_list(
         }
     }
     // In the order of plans, in which they are looked for when they fit the cell again. Long lists stay as they are.
-    if list.len() <= plan.charges().len() {
+    if list.len() <= plan.charges().len() && !keeps_nothing(outcome, plan.mode) {
         list.sort_by_key(|entry| {
             let place = plan.charges().iter().position(|charge| entry.is_exactly(charge));
             place.unwrap_or(usize::MAX)

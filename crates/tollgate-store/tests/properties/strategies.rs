@@ -160,7 +160,8 @@ fn meters() -> impl Strategy<Value = Vec<usize>> {
 
 /// The place may be one that the plan does not have: then nothing is expected.
 fn expects() -> impl Strategy<Value = Option<Expects>> {
-    let bounds = prop_oneof![4 => (0..20u64, 0..40u64), 1 => (0..20u64, Just(u64::MAX)), 1 => (Just(u64::MAX), Just(0))];
+    let some = (0..20u64, 0..40u64);
+    let bounds = prop_oneof![4 => some, 1 => (0..20u64, Just(u64::MAX)), 1 => (Just(u64::MAX), Just(0))];
     let some = (0..=METERS, bounds).prop_map(|(place, (least, more))| Expects {
         place,
         least,

@@ -12,7 +12,7 @@ use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Amount, Rule, TokenBucket};
 use tollgate_core::time::{Timestamp, Window};
 use tollgate_store::redis::{
-    Address, Ask, CallError, HomeCall, Link, LinkOptions, Meters, NodeId, Resolved, Seq, Settled,
+    Address, Applied, Ask, CallError, HomeCall, Link, LinkOptions, Meters, NodeId, Resolved, Seq, Settled,
 };
 use tollgate_testkit::redis::{Engine, RedisServer};
 
@@ -80,6 +80,14 @@ impl Bed {
 
     pub(crate) fn resolve(&self, home: HomeId, in_doubt: Seq, fence: Seq) -> Result<Resolved, CallError> {
         self.runtime.block_on(self.meters.resolve(home, in_doubt, fence))
+    }
+
+    /// What became of each plan of a call; nothing if the call was never made.
+    pub(crate) fn fates(&self, home: HomeId, in_doubt: Seq, fence: Seq) -> Result<Vec<Applied>, CallError> {
+        self.resolve(home, in_doubt, fence).map(|resolved| match resolved {
+            Resolved::Applied { plans, .. } => plans,
+            Resolved::Never => Vec::new(),
+        })
     }
 }
 

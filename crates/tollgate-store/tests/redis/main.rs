@@ -7,6 +7,7 @@ mod batches;
 mod bed;
 mod blocks;
 mod checking;
+mod conduct;
 mod differential;
 mod doubt;
 mod homes;

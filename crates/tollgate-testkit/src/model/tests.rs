@@ -7,6 +7,7 @@ mod extremes;
 mod force;
 mod kept;
 mod promises;
+mod refusal;
 mod several;
 mod sliding_buckets;
 mod sliding_log;

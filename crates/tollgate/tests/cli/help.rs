@@ -46,7 +46,7 @@ fn every_command_has_help_with_an_example() {
 }
 
 /// The golden files of other tests.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 10] = [
     "answers",
     "check-misspelt-tier-key.json",
     "explain-full.json",
@@ -55,6 +55,7 @@ const OTHERS: [&str; 9] = [
     "explain-minimal.txt",
     "refusals.txt",
     "story.txt",
+    "story-blocks.txt",
     "story-json.txt",
 ];
 

@@ -185,7 +185,7 @@ pub(super) fn store(at: &At<Text>, sink: &mut Sink) -> Option<StoreSettings> {
         Ok(store) => Some(store),
         Err(BadUrl::Password) => {
             let help =
-                "a policy file holds no secrets: give the whole URL in the variable TOLLGATE_STORE instead";
+                "a policy file holds no secrets: put the password into the variable TOLLGATE_REDIS_PASSWORD";
             report_url(at, HOLDS_CREDENTIALS, help, sink);
             None
         }

@@ -24,10 +24,11 @@ enum Step {
 
 fn steps(callers: usize) -> impl Strategy<Value = Vec<Step>> {
     let origin = prop_oneof![Just(Origin::Automatic), Just(Origin::Manual)];
+    let put = (0..callers, 0_u64..50, 1_u64..400, origin);
     let step = prop_oneof![
         6 => (0_u64..200).prop_map(Step::Pass),
         6 => (0..callers).prop_map(Step::Block),
-        2 => (0..callers, 0_u64..50, 1_u64..400, origin).prop_map(|(who, ago, lasts, origin)| Step::Put(who, ago, lasts, origin)),
+        2 => put.prop_map(|(who, ago, lasts, origin)| Step::Put(who, ago, lasts, origin)),
         1 => (0..callers).prop_map(Step::Lift),
         1 => prop::collection::btree_set(0..callers, 0..callers).prop_map(Step::KeepOnly),
     ];

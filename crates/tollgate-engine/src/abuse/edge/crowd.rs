@@ -49,7 +49,7 @@ impl Crowd {
         }
         self.counted = members;
         // With m members each request costs an mth of what it costs one, and the bucket takes as long to fill.
-        let unit = bucket.window().as_nanos() / bucket.amount() / (DOUBT * u64::from(members));
+        let unit = (bucket.window().as_nanos() / bucket.amount() / (DOUBT * u64::from(members))).max(1);
         self.full_at = now.as_nanos() + debt;
         let wanted = debt + unit;
         if wanted > fill.0 {

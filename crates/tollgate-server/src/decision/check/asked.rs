@@ -51,10 +51,9 @@ impl<'b> Object<'b> for Check<'b> {
     }
 
     fn lacks(&self) -> Option<(&'static str, &'static str)> {
+        const ONE: &str = "is one caller too many: give one of \"key\", \"service_token\" and \"client\".";
         match (&self.key, &self.service_token, &self.client) {
-            (Some(_), Some(_), _) => {
-                Some(("service_token", "is one caller too many: give \"key\" or \"service_token\"."))
-            }
+            (Some(_), Some(_), _) => Some(("service_token", ONE)),
             // Where a caller with a key comes from counts. What else it has says nothing that its key does not.
             (Some(_), _, Some(client)) | (_, Some(_), Some(client)) if !client.is_only_an_address() => {
                 Some(("client", "may hold nothing but \"ip\" where the caller has a key or a token."))

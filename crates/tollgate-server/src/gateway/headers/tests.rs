@@ -125,6 +125,19 @@ fn a_trusted_proxy_is_believed_and_added() {
 }
 
 #[test]
+fn a_caller_cannot_take_away_what_its_proxy_said_of_it() {
+    let sent = [
+        ("connection", "X-Forwarded-For, x-forwarded-proto, X-Real-IP, x-hop"),
+        ("x-forwarded-for", "9.9.9.9"),
+        ("x-forwarded-proto", "http"),
+        ("x-real-ip", "9.9.9.9"),
+        ("x-hop", "1"),
+    ];
+    let expected = ["x-forwarded-for: 9.9.9.9, 10.0.0.7", "x-forwarded-proto: http", "x-real-ip: 9.9.9.9"];
+    assert_eq!(forwarded(&sent, Some(&peer("10.0.0.7:1")), &["10.0.0.0/8"]), expected);
+}
+
+#[test]
 fn of_the_two_headers_that_name_the_caller_the_chosen_one_is_continued_and_the_other_starts_anew() {
     let sent = [("forwarded", "for=9.9.9.9"), ("forwarded", "for=8.8.8.8"), ("x-forwarded-for", "7.7.7.7")];
     let said = |header, peer: &str, trusted| {

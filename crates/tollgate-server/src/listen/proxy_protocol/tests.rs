@@ -1,5 +1,9 @@
 //! Headers, well made and otherwise.
 
+use std::net::{IpAddr, SocketAddr};
+
+use proptest::prelude::*;
+
 use super::*;
 
 fn line(text: &str) -> Result<String, Malformed> {
@@ -27,8 +31,9 @@ fn lines_of_version_1_name_the_caller() {
         assert!(text.len() <= v1::LENGTH_MAX);
         assert_eq!(line(text).unwrap(), caller);
     }
-    let longest = "PROXY UNKNOWN ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff 65535 65535\r\n";
-    assert_eq!((longest.len(), line(longest).unwrap().as_str()), (v1::LENGTH_MAX, "itself"));
+    let longest = ["ffff"; 8].join(":");
+    let longest = format!("PROXY UNKNOWN {longest} {longest} 65535 65535\r\n");
+    assert_eq!((longest.len(), line(&longest).unwrap().as_str()), (v1::LENGTH_MAX, "itself"));
 }
 
 #[test]
@@ -104,4 +109,34 @@ fn blocks_that_say_anything_else_are_malformed() {
     }
     assert_eq!(v2::block_length([0x21, 0x11, 0x10, 0x00]), Ok(v2::BLOCK_MAX));
     assert_eq!(v2::block_length([0x21, 0x11, 0x10, 0x01]), Err(Malformed::BlockTooLong));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_are_too_much(
+        bytes: Vec<u8>,
+        head: [u8; v2::HEAD],
+        words in "PROXY( (TCP4|TCP6|UNKNOWN|[0-9a-f.:]{1,20})){0,7} ?\r\n",
+    ) {
+        let _ = v1::parse(&bytes);
+        let _ = v1::parse(words.as_bytes());
+        let _ = v2::block_length(head);
+        let _ = v2::parse(head, &bytes);
+        let _ = v2::parse([0x21, head[1], head[2], head[3]], &bytes);
+    }
+
+    #[test]
+    fn both_versions_say_the_same(caller: SocketAddr, more: Vec<u8>) {
+        let (family, kind) = if caller.is_ipv4() { ("TCP4", 0x11) } else { ("TCP6", 0x21) };
+        let line = format!("PROXY {family} {0} {0} {1} {1}\r\n", caller.ip(), caller.port());
+        let address = match caller.ip() {
+            IpAddr::V4(address) => address.octets().to_vec(),
+            IpAddr::V6(address) => address.octets().to_vec(),
+        };
+        let port = caller.port().to_be_bytes();
+        let block = [&address[..], &address, &port, &port, &more].concat();
+        let expected = SocketAddr::new(caller.ip(), caller.port());
+        prop_assert_eq!(v1::parse(line.as_bytes()), Ok(Said::Caller(expected)));
+        prop_assert_eq!(v2::parse([0x21, kind, 0, 0], &block), Ok(Said::Caller(expected)));
+    }
 }

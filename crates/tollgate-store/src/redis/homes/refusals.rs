@@ -1,8 +1,9 @@
 //! Refusals that are known to last: whoever asks the same again is refused without a call.
 //!
-//! A refusal is kept for exactly the same question: home, key, route, cost, and the plan itself and not one like it, so
-//! that a limit that was raised is asked. One that is held against the caller is not kept: the store counts it. It is forgotten when anything of the home is charged or given back on this
-//! node, when any of its readings would change by itself, and in any case soon: other nodes give back as well.
+//! A refusal is kept for exactly the same question: home, key, route, cost, and the plan itself and not one like it,
+//! so that a limit that was raised is asked. One that is held against the caller is not kept: the store counts it. It
+//! is forgotten when anything of the home is charged or given back on this node, when any of its readings would change
+//! by itself, and in any case soon: other nodes give back as well.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};

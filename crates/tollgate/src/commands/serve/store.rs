@@ -29,7 +29,7 @@ pub(super) async fn open(
             embedded.open(dir, secret, show).map_err(Into::into)
         }
         StoreSettings::Redis { url, .. } => {
-            let address = Address::parse(url).with_context(|| format!("`store: {url}`"))?;
+            let address = Address::parse(url).with_context(|| format!("`{url}`"))?;
             let clustered = Clustered {
                 policy: document.policy,
                 proxies,
@@ -49,10 +49,17 @@ pub(super) async fn open(
     Ok(engine)
 }
 
+/// What is wrong with the address of the store, if something is.
+pub(super) fn problem(store: &StoreSettings) -> Option<String> {
+    let StoreSettings::Redis { url, .. } = store else { return None };
+    Address::parse(url).err().map(|bad| format!("the store {url} is no address: {bad}"))
+}
+
 fn link_options() -> anyhow::Result<LinkOptions> {
     Ok(LinkOptions {
         username: environment::secret(environment::REDIS_USERNAME)?,
         password: environment::secret(environment::REDIS_PASSWORD)?.map(Password::new),
+        sentinel_password: environment::secret(environment::REDIS_SENTINEL_PASSWORD)?.map(Password::new),
         ..LinkOptions::default()
     })
 }
