@@ -132,3 +132,13 @@ fn a_probe_that_sees_nothing_ends() {
     limit.refused(at(100 + 1_000), &SHEDDING);
     assert_eq!(limit.room(&SHEDDING).open, places(&limit));
 }
+
+#[test]
+fn a_request_that_never_reached_the_upstream_is_not_waited_for() {
+    let mut limit = learnt();
+    let before = limit.cohort.number();
+    let unused: Vec<_> = (0..4).map(|_| limit.entered(8, at(100), &SHEDDING)).collect();
+    unused.into_iter().for_each(|member| limit.forget(member));
+    cohort(&mut limit, 100, 8, &[Some(10); 32]);
+    assert_eq!(limit.cohort.number(), before + 1, "it is still open");
+}
