@@ -131,38 +131,38 @@ mod tests {
         cohort.times(Nanos(u64::MAX), now).map(|times| Nanos(times.mean))
     }
 
-    fn of_four() -> (Cohort, Vec<Option<Enrolled>>) {
-        let mut cohort = Cohort::new(7, 4, Nanos(100 * MS), at(0));
-        let members = (0..4).map(|_| cohort.enrol(at(1))).collect();
+    fn of_eight() -> (Cohort, Vec<Option<Enrolled>>) {
+        let mut cohort = Cohort::new(7, 8, Nanos(100 * MS), at(0));
+        let members = (0..8).map(|_| cohort.enrol(at(1))).collect();
         (cohort, members)
     }
 
     #[test]
     fn the_mean_is_known_when_all_have_ended() {
-        let (mut cohort, members) = of_four();
+        let (mut cohort, members) = of_eight();
         assert_eq!(cohort.enrol(at(2)), None);
-        for (member, took) in members.iter().zip([10, 20, 30, 40]) {
-            assert_eq!(mean(&cohort, at(50)), None);
+        for (member, took) in members.iter().zip([10, 20, 30, 40, 50, 60, 70, 80]) {
+            assert_eq!(mean(&cohort, at(90)), None);
             cohort.took(*member, Nanos(took * MS));
         }
-        assert_eq!(mean(&cohort, at(50)), Some(Nanos(25 * MS)));
+        assert_eq!(mean(&cohort, at(90)), Some(Nanos(45 * MS)));
     }
 
     #[test]
     fn one_that_hangs_is_waited_for_as_long_as_it_can_count() {
-        let (mut cohort, members) = of_four();
-        for member in &members[..3] {
+        let (mut cohort, members) = of_eight();
+        for member in &members[..7] {
             cohort.took(*member, Nanos(20 * MS));
         }
         assert_eq!(mean(&cohort, at(100)), None);
-        assert_eq!(mean(&cohort, at(101)), Some(Nanos(40 * MS)));
-        cohort.took(members[3], Nanos(9_000 * MS));
-        assert_eq!(mean(&cohort, at(9_000)), Some(Nanos(40 * MS)));
+        assert_eq!(mean(&cohort, at(101)), Some(Nanos(30 * MS)));
+        cohort.took(members[7], Nanos(9_000 * MS));
+        assert_eq!(mean(&cohort, at(9_000)), Some(Nanos(30 * MS)));
     }
 
     #[test]
     fn those_of_another_cohort_and_those_that_say_nothing_do_not_count() {
-        let (mut cohort, members) = of_four();
+        let (mut cohort, members) = of_eight();
         cohort.took(Some(Enrolled(6)), Nanos(90 * MS));
         cohort.took(None, Nanos(90 * MS));
         cohort.forget(members[0]);

@@ -117,6 +117,8 @@ pub(crate) struct Room {
     pub(crate) places: u64,
     /// For all but the highest priority: fewer during a probe.
     pub(crate) open: u64,
+    /// How far those may go beyond it who have not had their share.
+    pub(crate) slack: u64,
     /// How long a place is taken.
     pub(crate) round: Nanos,
 }
@@ -144,7 +146,7 @@ impl Limit {
     pub(crate) fn room(&self, shedding: &Shedding) -> Room {
         let places = (self.places / PARTS).max(1);
         let open = self.probe.map_or(places, |probe| probe.min(places));
-        Room { places, open, round: Nanos(self.base + self.aim(shedding)) }
+        Room { places, open, slack: slack(places), round: Nanos(self.base + self.aim(shedding)) }
     }
 
     pub(crate) fn unloaded(&self) -> Nanos {
@@ -167,7 +169,7 @@ impl Limit {
         self.peak = self.peak.max(in_flight);
         let within = match (self.probe, self.reach) {
             (Some(probe), _) => probe,
-            (None, Reach::Within) => self.places / PARTS + self.places / PARTS / 8 + 1,
+            (None, Reach::Within) => self.places / PARTS + slack(self.places / PARTS),
             (None, Reach::Beyond) => u64::MAX,
         };
         if in_flight > within {
@@ -315,14 +317,16 @@ impl Limit {
     fn cut(&mut self, times: &Times, aim: u64, now: Timestamp) {
         let mean = self.mean;
         let mut cuts = self.cuts();
-        // One request alone makes no queue either.
-        let is_halved = self.places <= cuts.places / 2 || self.places == PARTS;
-        // With a queue, half of the places make it half of the time.
-        if is_halved && mean > cuts.slowest / 4 * 3 && !times.is_cut_off() {
-            cuts.futile += 1;
-        } else if is_halved {
-            cuts.futile = 0;
-        } else if mean > cuts.slowest {
+        let is_halved = self.places <= cuts.places / 2;
+        // With a queue, half of the places make it half of the time. One request alone makes no queue at all.
+        let with_queue = u128::from(cuts.slowest) * u128::from(self.places) / u128::from(cuts.places.max(1));
+        let is_queue = if is_halved {
+            u128::from(mean) * 2 <= with_queue * 3 || times.is_cut_off()
+        } else {
+            self.places > PARTS || mean < cuts.slowest / 4 * 3
+        };
+        cuts.futile = if is_queue { 0 } else { cuts.futile + 1 };
+        if !is_halved && mean > cuts.slowest {
             (cuts.slowest, cuts.places) = (mean, self.places);
         }
         if cuts.futile >= FUTILE_MAX {
@@ -354,6 +358,11 @@ impl Limit {
         (self.base, self.places, self.cuts) = (self.mean.max(1), cuts.before, None);
         self.seen_at = now;
     }
+}
+
+/// How far those may go beyond so many places who have not had their share.
+fn slack(places: u64) -> u64 {
+    places / 4 + 2
 }
 
 /// A part of the way from here to there.

@@ -188,7 +188,7 @@ impl Shares {
             Behind::Nobody => places,
             Behind::Priority => places - (places / 8 + 3).min(places / 2),
             Behind::Account => places - (places / 4 + 3).min(places / 2),
-            Behind::Over => places + places / 8,
+            Behind::Over => places + room.slack,
         };
         in_sight < open || (fits && standing == Standing::Below && in_sight < most(room))
     }
@@ -242,7 +242,7 @@ impl Shares {
     /// The more are refused, the longer the time over which they come back.
     fn retry_after(&self, account: u64) -> Nanos {
         let spread = (self.refused / self.admitted.max(1)).min(RETRY_MAX_S - 1) * SECOND;
-        let chance = (account ^ self.refused).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let chance = mixed(account.wrapping_add(self.refused)) >> 32;
         Nanos(SECOND + (spread >> 32) * chance + (((spread & 0xffff_ffff) * chance) >> 32))
     }
 
@@ -264,6 +264,13 @@ impl Shares {
     }
 }
 
+/// A number that looks like chance.
+fn mixed(number: u64) -> u64 {
+    let number = (number ^ (number >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let number = (number ^ (number >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    number ^ (number >> 33)
+}
+
 /// What is left of a count after so many turns.
 fn faded(count: u64, turns: u64) -> u64 {
     (0..turns.min(TURNS_MAX)).fold(count, |count, _| count - count.div_ceil(FORGOTTEN_ONE_OF))
@@ -282,7 +289,7 @@ mod tests {
     const SHEDDING: Shedding = Shedding { target: Nanos(20_000_000), floor: Shedding::FLOOR_DEFAULT };
 
     fn room(places: u64) -> Room {
-        Room { places, open: places, round: Nanos(20_000_000) }
+        Room { places, open: places, slack: places / 4 + 2, round: Nanos(20_000_000) }
     }
 
     fn later(nanos: u64) -> Timestamp {

@@ -29,7 +29,7 @@ fn half_of_the_capacity_is_used_without_a_queue() {
     for upstream in UPSTREAMS {
         let mut world = started(upstream, 1);
         let before = world.load.look().limit;
-        world.workers /= 2;
+        world.set_workers(upstream.0 / 2);
         world.pass(5 * SECOND);
         let seen = world.pass(20 * SECOND);
         let all = all(&seen);
@@ -44,7 +44,7 @@ fn half_of_the_capacity_is_used_without_a_queue() {
 fn twice_the_capacity_is_used_at_once() {
     for upstream in UPSTREAMS {
         let mut world = started(upstream, 2);
-        world.workers *= 2;
+        world.set_workers(upstream.0 * 2);
         world.pass(5 * SECOND);
         let all = all(&world.pass(20 * SECOND));
         assert!(goodput_percent(&world, &all, 20 * SECOND) >= 90, "{upstream:?}: {}", all.served());
@@ -91,11 +91,11 @@ fn a_slower_upstream_is_learnt_while_it_is_overloaded() {
 fn an_upstream_that_hangs_is_left_alone_and_comes_back() {
     for upstream in UPSTREAMS {
         let mut world = started(upstream, 5);
-        let workers = std::mem::replace(&mut world.workers, 0);
+        let workers = world.set_workers(0);
         let seen = all(&world.pass(20 * SECOND));
         let most = seen.offered - seen.shed;
         assert!(most * 5 <= seen.offered, "{upstream:?}: {most} more were sent to an upstream that hangs");
-        world.workers = workers;
+        world.set_workers(workers);
         world.pass(10 * SECOND);
         let seen = all(&world.pass(20 * SECOND));
         assert!(goodput_percent(&world, &seen, 20 * SECOND) >= 90, "{upstream:?}: {}", seen.served());

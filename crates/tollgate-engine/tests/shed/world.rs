@@ -100,7 +100,7 @@ impl Seen {
 pub(crate) struct World {
     pub(crate) load: Arc<Load>,
     pub(crate) shedding: Shedding,
-    pub(crate) workers: usize,
+    workers: usize,
     pub(crate) service: Service,
     dice: Dice,
     now: u64,
@@ -131,6 +131,13 @@ impl World {
             waiting: VecDeque::new(),
             seen: Vec::new(),
         }
+    }
+
+    /// From now on it has so many workers. How many it had.
+    pub(crate) fn set_workers(&mut self, workers: usize) -> usize {
+        let before = std::mem::replace(&mut self.workers, workers);
+        self.work();
+        before
     }
 
     /// How many requests the upstream can do in this time.
