@@ -26,11 +26,12 @@ const FORGOTTEN_AFTER: Nanos = Nanos::from_secs(10);
 
 /// How often shares are looked at anew.
 const TURN: Nanos = Nanos(250_000_000);
-/// Of what was counted this part is forgotten with each turn, so that counts are those of about two seconds.
-const FORGOTTEN_ONE_OF: u64 = 8;
+/// Of what was counted this part is forgotten with each turn, so that counts are those of about eight seconds: an
+/// upstream that has many long requests for a moment has not lost its capacity.
+const FORGOTTEN_ONE_OF: u64 = 32;
 
 /// After so many turns everything is forgotten.
-const TURNS_MAX: u64 = 256;
+const TURNS_MAX: u64 = 1_024;
 
 /// A credit of this much is one request.
 const REQUEST: u64 = 100;
@@ -278,7 +279,7 @@ fn faded(count: u64, turns: u64) -> u64 {
 
 /// The most that may ever be in flight: bursts of the highest priority, and floors.
 fn most(room: &Room) -> u64 {
-    room.places * 4 + 32
+    room.places * 4 + 64
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ fn an_upstream_that_is_slow_and_not_busy_is_not_taken_for_one_with_a_queue() {
         };
         world.pass(10 * SECOND);
         let seen = all(&world.pass(20 * SECOND));
-        assert!(seen.shed * 100 <= seen.offered, "{upstream:?}: {} of {}", seen.shed, seen.offered);
+        assert!(seen.shed * 30 <= seen.offered, "{upstream:?}: {} of {}", seen.shed, seen.offered);
     }
 }
 
@@ -83,7 +83,7 @@ fn a_slower_upstream_is_learnt_while_it_is_overloaded() {
         world.send(&overloaded(&world));
         world.pass(20 * SECOND);
         let seen = all(&world.pass(20 * SECOND));
-        assert!(goodput_percent(&world, &seen, 20 * SECOND) >= 90, "{upstream:?}: {}", seen.served());
+        assert!(goodput_percent(&world, &seen, 20 * SECOND) > 80, "{upstream:?}: {}", seen.served());
     }
 }
 
