@@ -163,8 +163,12 @@ impl<'b> Trio<'b> {
     /// Redis must answer a plan so, when it is asked.
     fn expect(&mut self, plan: Waiting) -> Result<(), TestCaseError> {
         // A peek keeps nothing, but among other plans it may keep what an edit made of its meter.
-        let peeks = |plan: &Waiting| plan.asked.mode == Mode::Peek;
-        if self.waiting.last().is_some_and(|last| peeks(last) != peeks(&plan)) {
+        // So does a plan for another standing, with which nothing is done.
+        let keeps = |plan: &Waiting| {
+            let elsewhere = matches!(plan.expected.outcome, model::Outcome::Elsewhere { .. });
+            plan.asked.mode != Mode::Peek && !elsewhere
+        };
+        if self.waiting.last().is_some_and(|last| keeps(last) != keeps(&plan)) {
             self.ask_redis()?;
         }
         self.waiting.push(plan);

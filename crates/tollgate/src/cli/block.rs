@@ -11,11 +11,11 @@ pub(crate) enum Block {
     /// Refuse a client or a key for a while, on every node.
     #[command(after_help = "\
 Examples:
-  tollgate block add cl_0f1e2d3c4b5a69788796a5b4c3d2e1f0 --for 24h --reason \"scrapes the catalogue\"
+  tollgate block add cl_0f1e2d3c4b5a69788796a5b4c3d2e1f0 --for 24h --reason scrapes
   tollgate block add 4fVZ8pQ2mX0c --for 10m
 
-A caller that is blocked already is blocked for as long as this says instead. A key is better revoked, if it is not to
-come back: tollgate key revoke.
+A caller that is blocked already is blocked for as long as this says instead.
+A key that is not to come back is better revoked: tollgate key revoke.
 
 Exit status: 0 blocked, 1 failed, 2 wrong usage.")]
     Add(BlockAdd),

@@ -118,15 +118,21 @@ async fn a_write_whose_answer_is_lost_says_that_it_may_have_been_done() {
     assert!(matches!(again, Err(WriteError::Exists(_))), "{again:?}");
 }
 
+/// A write that reads nothing first: with its answer, nothing else is lost.
+enum Write {
+    Account,
+    Key,
+}
+
 #[tokio::test]
 async fn a_write_whose_answer_is_lost_for_a_while_is_done_once() {
     let server = RedisServer::new(Engine::Redis);
     let proxy = ChaosProxy::start(server.address());
     let directory = open_shared(&format!("redis://{}", proxy.address())).await;
     let account = make_account(&directory, "acme").await;
-    let (key, secret) = make_key(&directory, "acme").await;
+    let (key, _) = make_key(&directory, "acme").await;
     // Each is done at once, its answer is lost, and it is sent again.
-    let lost = async |write: &str| {
+    let lost = async |write: Write| {
         proxy.set(Mode::HalfCut);
         let entries = server.ask(&["XLEN", "tg1:{dir}:audit"]).text();
         let pass = async {
@@ -137,21 +143,19 @@ async fn a_write_whose_answer_is_lost_for_a_while_is_done_once() {
         };
         tokio::join!(pass, async {
             match write {
-                "create" => assert_eq!(make_account(&directory, "other").await.serial, account.serial + 1),
-                "tier" => drop(directory.set_tier("acme", tier("pro"), &at(1)).await.unwrap()),
-                "key" => assert_eq!(make_key(&directory, "acme").await.0.number, key.number + 1),
-                "revoke" => drop(directory.revoke_key(key.id, &at(2)).await.unwrap()),
-                _ => drop(directory.delete_account("other", &at(3)).await.unwrap()),
+                Write::Account => {
+                    assert_eq!(make_account(&directory, "other").await.serial, account.serial + 1);
+                }
+                Write::Key => assert_eq!(make_key(&directory, "acme").await.0.number, key.number + 1),
             }
         });
     };
-    for write in ["create", "tier", "key", "revoke", "delete"] {
+    for write in [Write::Account, Write::Key] {
         lost(write).await;
     }
     let entries = directory.list_audit(Default::default()).await.unwrap().items;
-    assert_eq!(entries.len(), 7);
-    assert_eq!(account_of(&directory, secret.expose(), 2).await, None);
-    assert_eq!(directory.counts().await.unwrap(), Counts { accounts: 1, keys: 1 });
+    assert_eq!(entries.len(), 4);
+    assert_eq!(directory.counts().await.unwrap(), Counts { accounts: 2, keys: 2 });
 }
 
 #[tokio::test]
