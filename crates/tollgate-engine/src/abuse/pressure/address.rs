@@ -39,9 +39,11 @@ impl Address {
         self.heard = self.heard.max(now);
         self.turn(now.as_nanos() / (pressure.window.as_nanos() / 2));
         let levels = sampling(pressure.fingerprints);
-        if fingerprint.trailing_zeros() < levels || !set(&mut self.now, fingerprint >> 32) {
+        if fingerprint.trailing_zeros() < levels {
             return;
         }
+        set(&mut self.now, fingerprint >> 32);
+        // Counted also when nobody new came: the pressure may go on for longer than a squeeze lasts.
         self.fingerprints = self.count() << levels;
         if self.fingerprints >= pressure.fingerprints {
             self.until = self.until.max(now.plus(pressure.length));
@@ -73,11 +75,8 @@ fn sampling(fingerprints: u32) -> u32 {
     fingerprints.div_ceil(COUNTED_MAX).next_power_of_two().trailing_zeros()
 }
 
-/// Sets the bit of a hash. Whether it was unset.
-fn set(sketch: &mut Sketch, hash: u64) -> bool {
+/// Sets the bit of a hash.
+fn set(sketch: &mut Sketch, hash: u64) {
     let at = hash % BITS as u64;
-    let (word, bit) = (&mut sketch[(at / 64) as usize], 1 << (at % 64));
-    let was_unset = *word & bit == 0;
-    *word |= bit;
-    was_unset
+    sketch[(at / 64) as usize] |= 1 << (at % 64);
 }
