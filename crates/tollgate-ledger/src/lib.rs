@@ -1,5 +1,7 @@
-//! The record of what was used: an append-only spool that survives a crash, and usage by the hour made from it.
+//! The record of what was used: an append-only spool that survives a crash, usage by the hour made from it, the proof
+//! that it is still what was recorded, and its way to object storage and to bills.
 
+pub mod chain;
 pub mod hour;
 pub mod record;
 pub mod spool;
