@@ -43,6 +43,10 @@ pub(crate) enum Suite {
     Gateway,
     /// Decisions made in Redis, beside the scripts that one would write first
     Redis,
+    /// Millions of callers that come once: memory, and what known callers notice
+    Abuse,
+    /// Three times as many requests as the upstream can do: goodput, the tail, and who loses what
+    Shed,
     /// Time until ready and memory, with 100,000 accounts
     Start,
     /// Decisions and nothing else, to be run under a counter of instructions
@@ -74,7 +78,10 @@ mod tests {
     #[test]
     fn an_unknown_suite_lists_the_known_ones() {
         let error = Arguments::try_parse_from(["tollgate-bench", "cor"]).err().unwrap().to_string();
-        assert!(error.contains("[possible values: core, http, gateway, redis, start]"), "{error}");
+        assert!(
+            error.contains("[possible values: core, http, gateway, redis, abuse, shed, start]"),
+            "{error}"
+        );
     }
 
     #[test]

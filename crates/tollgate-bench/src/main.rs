@@ -8,6 +8,7 @@
     reason = "figures are averages, medians and ratios; nothing is decided on them"
 )]
 
+mod abuse;
 mod callers;
 mod cli;
 mod contestant;
@@ -22,6 +23,7 @@ mod ours;
 mod peers;
 mod redis;
 mod report;
+mod shed;
 mod start;
 mod timing;
 mod workload;
@@ -43,6 +45,8 @@ fn main() -> anyhow::Result<()> {
             Suite::Http => http::run(&arguments.load, format)?,
             Suite::Gateway => gateway::run(&arguments.load, format)?,
             Suite::Redis => redis::run(&arguments.load, format)?,
+            Suite::Abuse => abuse::run(format)?,
+            Suite::Shed => shed::run(&arguments.load, format)?,
             Suite::Start => start::run(&arguments.load, format)?,
             Suite::Instructions => instructions::run(arguments.decisions)?,
         }

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, anyhow};
 use tollgate_core::book::LimitId;
 use tollgate_core::calendar::{Calendar, CalendarUnit, PeriodMemo};
 use tollgate_core::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
-use tollgate_core::plan::{Charge, ChargePlan, Mode, Sharer};
+use tollgate_core::plan::{Charge, ChargePlan, Due, Mode, Sharer};
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Amount, Rule, TokenBucket};
 use tollgate_core::settle::{Outcome, Readings};
@@ -70,6 +70,7 @@ impl Contestant for Ours {
             sharer: Sharer::key(NonZeroU32::MIN),
             cost: Amount::ONE,
             period: None,
+            due: Due::Admission,
         });
         plan.add(Charge {
             limit: &self.quota.0,
@@ -77,6 +78,7 @@ impl Contestant for Ours {
             sharer: Sharer::ALL,
             cost: Amount::ONE,
             period: Some(self.month.period(&self.calendar, now)),
+            due: Due::Admission,
         });
         matches!(self.table.settle(&plan, readings), Outcome::Admitted { .. })
     }

@@ -21,6 +21,12 @@ impl LimitName {
     pub const CONCURRENCY: &'static str = "concurrency";
     /// The name of the `quota` shorthand's limit.
     pub const QUOTA: &'static str = "quota";
+    /// The name of the limit for each address.
+    pub const EDGE: &'static str = "edge";
+    /// The name under which a caller's reputation is kept. No limit of a policy may have it.
+    pub const REPUTATION: &'static str = "reputation";
+    /// The name under which a caller's refusals are counted. No limit of a policy may have it.
+    pub const STRIKES: &'static str = "strikes";
 
     /// The name, or nothing if it has a character that names may not have.
     pub fn new(name: &str) -> Option<Self> {
@@ -33,6 +39,11 @@ impl LimitName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether meters of our own go by it.
+    pub fn is_reserved(&self) -> bool {
+        matches!(self.as_str(), Self::REPUTATION | Self::STRIKES)
+    }
 }
 
 impl fmt::Display for LimitName {
@@ -43,8 +54,8 @@ impl fmt::Display for LimitName {
 
 /// What a limit protects, in the order in which limits are asked.
 ///
-/// Rate first: it is cheap, refuses floods, and its refusal is the one a client can wait out. Quota last:
-/// whoever is refused by it has been within every other limit.
+/// Rate first: it is cheap, refuses floods, and its refusal is the one a client can wait out. Quota last of those that
+/// refuse: whoever is refused by it has been within every other limit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Axis {
     /// Short windows: the infrastructure.
@@ -53,6 +64,8 @@ pub enum Axis {
     Concurrency,
     /// Long windows: the plan that was sold.
     Quota,
+    /// How the caller has behaved. Only refusals are charged there; it is no limit that anybody sees.
+    Conduct,
 }
 
 impl Axis {
@@ -62,6 +75,7 @@ impl Axis {
             Self::Rate => "rate",
             Self::Concurrency => "concurrency",
             Self::Quota => "quota",
+            Self::Conduct => "conduct",
         }
     }
 }

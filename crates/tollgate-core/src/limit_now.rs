@@ -1,7 +1,7 @@
 //! What one limit says after a plan was settled, in numbers: all that answers tell of it.
 
 use crate::limit::{Axis, LimitName};
-use crate::plan::{Charge, ChargePlan};
+use crate::plan::{Charge, ChargePlan, Due};
 use crate::rule::Rule;
 use crate::settle::Reading;
 use crate::time::{Nanos, Timestamp};
@@ -33,11 +33,12 @@ pub struct LimitNow {
 }
 
 impl LimitNow {
-    /// What the limits of a settled plan say, in its order.
+    /// What the limits of a settled plan say, in its order. What is due on refusal is no limit.
     pub fn all(plan: &ChargePlan<'_>, readings: &[Reading]) -> Vec<Self> {
         plan.charges()
             .iter()
             .zip(readings)
+            .filter(|(charge, _)| charge.due == Due::Admission)
             .map(|(charge, reading)| Self::of(charge, reading, plan.now))
             .collect()
     }
@@ -59,6 +60,33 @@ impl LimitNow {
                 Axis::Quota if reading.reset == Nanos::ZERO => reading.next,
                 _ => reading.reset,
             },
+        }
+    }
+}
+
+/// What a settled plan tells of how its caller has behaved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ConductNow {
+    /// The points that are left of its reputation, if one is kept.
+    pub score: Option<u8>,
+    /// How many more refusals it may have before it is blocked, if they are counted.
+    pub strikes_left: Option<u64>,
+}
+
+impl ConductNow {
+    /// What the meters say after the plan.
+    pub fn of(plan: &ChargePlan<'_>, readings: &[Reading]) -> Self {
+        let remaining = |name: &str| {
+            let signals =
+                plan.charges().iter().zip(readings).filter(|(charge, _)| charge.due == Due::Refusal);
+            signals
+                .filter(|(charge, _)| charge.limit.name.as_str() == name)
+                .map(|(_, reading)| reading.remaining)
+                .next()
+        };
+        Self {
+            score: remaining(LimitName::REPUTATION).map(|points| u8::try_from(points).unwrap_or(u8::MAX)),
+            strikes_left: remaining(LimitName::STRIKES),
         }
     }
 }

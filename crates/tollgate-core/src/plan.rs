@@ -8,13 +8,13 @@ use crate::book::LimitId;
 use crate::calendar::Period;
 use crate::limit::Limit;
 use crate::meter::Moment;
-use crate::policy::Tier;
+use crate::policy::{Conduct, Tier};
 use crate::rule::Amount;
 use crate::rule::concurrency::SlotId;
 use crate::time::Timestamp;
 
 /// The most charges a plan may have.
-pub const CHARGES_MAX: usize = Tier::LIMITS_MAX;
+pub const CHARGES_MAX: usize = Tier::LIMITS_MAX + Conduct::METERS_MAX;
 
 /// Where the meters of an account or a client live: a keyed hash, so that nobody can choose to collide with another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -39,6 +39,26 @@ impl Sharer {
     }
 }
 
+/// When a charge is due.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Due {
+    /// When the request is admitted, which it is only if the charge fits.
+    Admission,
+    /// When the request is refused: a signal. It is never asked whether it fits, and refuses nothing by itself.
+    Refusal,
+}
+
+/// What one of the meters of a plan must say, or the plan is not the one to settle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Expects {
+    /// The place of the charge whose meter it is.
+    pub place: usize,
+    /// The least that may remain there before anything is charged.
+    pub least: u64,
+    /// The most.
+    pub most: u64,
+}
+
 /// What a request owes to one meter.
 #[derive(Clone, Copy, Debug)]
 pub struct Charge<'p> {
@@ -52,12 +72,14 @@ pub struct Charge<'p> {
     pub cost: Amount,
     /// For a calendar limit, the period of `now`, when it is known already.
     pub period: Option<Period>,
+    /// When it is due.
+    pub due: Due,
 }
 
 /// What is done with the charges of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Charge all of them if they all fit.
+    /// Charge all of them if they all fit; if one of them does not now, those that are due on refusal.
     Charge,
     /// Say what charging would answer, and change nothing.
     Peek,
@@ -71,7 +93,7 @@ pub enum Mode {
     },
 }
 
-/// Everything one request owes, in the order in which it is asked: rate, concurrency, quota.
+/// Everything one request owes, in the order in which it is asked: rate, concurrency, quota, conduct.
 #[derive(Clone, Debug)]
 pub struct ChargePlan<'p> {
     /// Whose meters they are.
@@ -82,6 +104,9 @@ pub struct ChargePlan<'p> {
     pub mode: Mode,
     /// The id under which concurrency slots are taken.
     pub slot: SlotId,
+    /// What must hold for any of this.
+    pub expects: Option<Expects>,
+    has_signals: bool,
     charges: ArrayVec<Charge<'p>, CHARGES_MAX>,
 }
 
@@ -89,7 +114,7 @@ impl<'p> ChargePlan<'p> {
     /// A plan without charges: everything passes.
     #[inline]
     pub fn new(home: HomeId, now: Timestamp, mode: Mode, slot: SlotId) -> Self {
-        Self { home, now, mode, slot, charges: ArrayVec::new() }
+        Self { home, now, mode, slot, expects: None, has_signals: false, charges: ArrayVec::new() }
     }
 
     /// Adds a charge behind those of its axis and before those of later ones. A plan that is full stays as it
@@ -97,6 +122,7 @@ impl<'p> ChargePlan<'p> {
     #[inline]
     pub fn add(&mut self, charge: Charge<'p>) {
         debug_assert!(!self.charges.is_full(), "a tier has at most CHARGES_MAX limits");
+        self.has_signals |= charge.due == Due::Refusal;
         match self.charges.last() {
             Some(last) if last.limit.axis > charge.limit.axis => {
                 let place = self.charges.partition_point(|earlier| earlier.limit.axis <= charge.limit.axis);
@@ -111,6 +137,12 @@ impl<'p> ChargePlan<'p> {
     /// The charges, in order.
     pub fn charges(&self) -> &[Charge<'p>] {
         &self.charges
+    }
+
+    /// Whether all charges are due on admission, and nothing is expected: what most plans are.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        !self.has_signals && self.expects.is_none()
     }
 
     /// The moment as the meter of `charge` sees it.

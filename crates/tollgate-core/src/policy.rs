@@ -11,19 +11,24 @@ pub mod percent;
 pub mod responses;
 pub mod route;
 pub mod server;
+pub mod shedding;
 pub mod store;
 pub mod tier;
 pub mod tiers;
 pub mod url;
 
-pub use abuse::{AppliesTo, Blocks, Edge, Pressure, Reputation};
+pub use abuse::{AppliesTo, Blocks, Bucket, Conduct, Edge, Pressure, Reputation};
 pub use degraded::{Degraded, DegradedQuota, DegradedRate};
 pub use identity::{Challenge, HeaderName, Identity, KeyPlace, SecretSource, SessionCookie};
 pub use ledger::{Alerts, Durability, ExportTarget, LedgerSettings};
 pub use percent::Percent;
 pub use responses::{HeaderFamily, QuotaReset, Responses};
 pub use route::{Route, RouteIndex, Routes};
-pub use server::{Maxima, Network, ServerSettings, Timeouts, TlsFiles, UpstreamHost, UpstreamProtocol};
+pub use server::{
+    ForwardedHeader, Maxima, Network, Proxies, ProxyProtocol, ServerSettings, Timeouts, TlsFiles,
+    UpstreamHost, UpstreamProtocol,
+};
+pub use shedding::Shedding;
 pub use store::{RedisLayout, StoreSettings};
 pub use tier::{Bypass, RefundOn, Tier, TierLimit, TierName};
 pub use tiers::Tiers;
@@ -57,6 +62,8 @@ pub struct Policy {
     pub blocks: Option<Blocks>,
     /// Smaller limits behind addresses with too many fingerprints.
     pub pressure: Option<Pressure>,
+    /// What is refused while the upstream cannot keep up.
+    pub shedding: Option<Shedding>,
     /// What is decided while the store cannot be reached.
     pub degraded: Degraded,
     /// What answers say about limits.

@@ -43,6 +43,11 @@ impl Amount {
         self.0.get()
     }
 
+    /// So many times as much, as far as numbers go.
+    pub fn times(self, factor: u64) -> Self {
+        Self::new(self.get().saturating_mul(factor.max(1)).min(Self::MAX)).unwrap_or(self)
+    }
+
     /// A share of it, rounded down, but at least one.
     pub const fn share(self, share: Percent) -> Self {
         match Self::new(share.of(self.get())) {
@@ -139,18 +144,35 @@ impl Rule {
 
     /// The same rule with a share of its amount, never less than one.
     pub fn scaled(&self, share: Percent) -> Self {
-        let part = |rule: &Windowed| Windowed { limit: rule.limit.share(share), ..*rule };
+        self.resized(|bucket| bucket.scaled(share), |limit, _| limit.share(share))
+    }
+
+    /// The same rule for so many callers together, as far as numbers go.
+    pub fn times(&self, callers: u64) -> Self {
+        self.resized(
+            |bucket| bucket.times(callers),
+            |limit, most| Amount::new(limit.times(callers).get().min(most)).unwrap_or(limit),
+        )
+    }
+
+    /// The same rule with another amount. `limit` is told the old one, and the most that the rule may have.
+    fn resized(
+        &self,
+        bucket: impl FnOnce(&TokenBucket) -> TokenBucket,
+        limit: impl Fn(Amount, u64) -> Amount,
+    ) -> Self {
+        let windowed = |rule: &Windowed, most| Windowed { limit: limit(rule.limit, most), ..*rule };
         match self {
-            Self::TokenBucket(bucket) => Self::TokenBucket(bucket.scaled(share)),
-            Self::FixedWindow(rule) => Self::FixedWindow(part(rule)),
-            Self::SlidingWindow(rule) => Self::SlidingWindow(part(rule)),
-            Self::SlidingBuckets(rule) => Self::SlidingBuckets(part(rule)),
-            Self::SlidingLog(rule) => Self::SlidingLog(part(rule)),
-            Self::Calendar { limit, calendar } => {
-                Self::Calendar { limit: limit.share(share), calendar: calendar.clone() }
+            Self::TokenBucket(rule) => Self::TokenBucket(bucket(rule)),
+            Self::FixedWindow(rule) => Self::FixedWindow(windowed(rule, Amount::MAX)),
+            Self::SlidingWindow(rule) => Self::SlidingWindow(windowed(rule, Amount::MAX)),
+            Self::SlidingBuckets(rule) => Self::SlidingBuckets(windowed(rule, Amount::MAX)),
+            Self::SlidingLog(rule) => Self::SlidingLog(windowed(rule, SLIDING_LOG_LIMIT_MAX)),
+            Self::Calendar { limit: amount, calendar } => {
+                Self::Calendar { limit: limit(*amount, Amount::MAX), calendar: calendar.clone() }
             }
-            Self::Concurrency { limit, lease } => {
-                Self::Concurrency { limit: limit.share(share), lease: *lease }
+            Self::Concurrency { limit: slots, lease } => {
+                Self::Concurrency { limit: limit(*slots, CONCURRENCY_LIMIT_MAX), lease: *lease }
             }
         }
     }

@@ -1,10 +1,10 @@
-//! Settling a plan: every meter is charged, or none is.
+//! Settling a plan: every meter is charged, or none is. What is due on refusal is charged in the step that refuses.
 
 use arrayvec::ArrayVec;
 
 use crate::limit::Excess;
 use crate::meter::State;
-use crate::plan::{CHARGES_MAX, Charge, ChargePlan, Mode};
+use crate::plan::{CHARGES_MAX, Charge, ChargePlan, Due, Mode};
 use crate::rule::{Answer, Ask, Verdict};
 use crate::time::Nanos;
 
@@ -16,7 +16,7 @@ pub enum Outcome {
         /// How much of the cost lies above a limit whose overage is billed.
         overage: u64,
     },
-    /// A limit refuses, and nothing was charged.
+    /// A limit refuses, and nothing was charged but what is due on refusal.
     Refused {
         /// The first limit that refuses.
         by: usize,
@@ -27,6 +27,11 @@ pub enum Outcome {
     NeverFits {
         /// The first limit it does not fit.
         by: usize,
+    },
+    /// A meter does not say what the plan expects, so it is not the plan to settle. Nothing was changed.
+    Elsewhere {
+        /// What remains there.
+        remaining: u64,
     },
 }
 
@@ -57,6 +62,9 @@ pub type Readings = ArrayVec<Reading, CHARGES_MAX>;
 #[inline]
 pub fn settle<S: State>(plan: &ChargePlan<'_>, meters: &mut [S], readings: &mut Readings) -> Outcome {
     debug_assert_eq!(plan.charges().len(), meters.len(), "a meter for each charge");
+    if !plan.is_plain() {
+        return settle_with_signals(plan, meters, readings);
+    }
     readings.clear();
     // Nearly every plan has one or two charges; with their number known, the steps never leave the registers.
     if let (Ok(charges), Ok(meters)) = (plan.charges().try_into(), <&mut [S; 2]>::try_from(&mut *meters)) {
@@ -83,6 +91,66 @@ fn settle_exactly<S: State, const N: usize>(
     let steps =
         std::array::from_fn::<_, N, _>(|index| tally.ask(plan, &charges[index], &meters[index], readings));
     finish(plan, tally, meters, &steps, readings)
+}
+
+/// Settles a plan that has charges due on refusal, or expects something of a meter.
+#[inline(never)]
+fn settle_with_signals<S: State>(
+    plan: &ChargePlan<'_>,
+    meters: &mut [S],
+    readings: &mut Readings,
+) -> Outcome {
+    readings.clear();
+    if let Some(elsewhere) = unexpected(plan, meters) {
+        look(plan, meters, readings);
+        return elsewhere;
+    }
+    let mut tally = Tally::default();
+    let asked = plan.charges().iter().zip(&*meters);
+    let steps: ArrayVec<Option<S::Step>, CHARGES_MAX> = asked
+        .map(|(charge, meter)| match charge.due {
+            Due::Admission => Some(tally.ask(plan, charge, meter, readings)),
+            Due::Refusal => {
+                let (_, verdict) = meter.settle(&charge.limit.rule, Ask::Look, &plan.moment(charge));
+                readings.push(Reading::new(charge, &verdict));
+                None
+            }
+        })
+        .collect();
+    let outcome = tally.outcome();
+    if outcome.changes_meters(plan.mode) {
+        for (meter, step) in meters.iter_mut().zip(steps) {
+            step.into_iter().for_each(|step| meter.apply(step));
+        }
+    } else {
+        if outcome.charges(Due::Refusal, plan.mode) {
+            signal(plan, meters);
+        }
+        look(plan, meters, readings);
+    }
+    outcome
+}
+
+/// The answer to a plan whose expectation does not hold.
+fn unexpected<S: State>(plan: &ChargePlan<'_>, meters: &[S]) -> Option<Outcome> {
+    let expects = plan.expects?;
+    let (charge, meter) = (plan.charges().get(expects.place)?, meters.get(expects.place)?);
+    let (_, verdict) = meter.settle(&charge.limit.rule, Ask::Look, &plan.moment(charge));
+    let Reading { remaining, .. } = Reading::new(charge, &verdict);
+    (!(expects.least..=expects.most).contains(&remaining)).then_some(Outcome::Elsewhere { remaining })
+}
+
+/// Charges what is due on refusal.
+fn signal<S: State>(plan: &ChargePlan<'_>, meters: &mut [S]) {
+    for (charge, meter) in plan.charges().iter().zip(meters) {
+        if charge.due == Due::Refusal {
+            let ask = Ask::Force(charge.cost.get());
+            let (step, verdict) = meter.settle(&charge.limit.rule, ask, &plan.moment(charge));
+            if verdict.answer == Answer::Fits {
+                meter.apply(step);
+            }
+        }
+    }
 }
 
 /// Does the steps if every charge fits.
@@ -189,10 +257,19 @@ fn look<S: State>(plan: &ChargePlan<'_>, meters: &[S], readings: &mut Readings) 
 }
 
 impl Outcome {
-    /// Whether settling with this outcome writes the meters.
+    /// Whether settling with this outcome writes the meters of what is due on admission.
     #[inline]
     pub fn changes_meters(self, mode: Mode) -> bool {
         matches!(self, Self::Admitted { .. }) && mode != Mode::Peek
+    }
+
+    /// Whether what is due then is charged, or given back, with this outcome.
+    #[inline]
+    pub fn charges(self, due: Due, mode: Mode) -> bool {
+        match due {
+            Due::Admission => self.changes_meters(mode),
+            Due::Refusal => matches!(self, Self::Refused { .. }) && mode == Mode::Charge,
+        }
     }
 }
 

@@ -10,9 +10,9 @@ use jiff::tz::TimeZone;
 
 use crate::book::LimitId;
 use crate::calendar::{BillingDay, PeriodMemo};
-use crate::limit::{Axis, Limit, Per};
-use crate::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
-use crate::policy::{Bypass, Percent, RefundOn, RouteIndex, Tier, TierName};
+use crate::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
+use crate::plan::{Charge, ChargePlan, Due, Expects, HomeId, Mode, Sharer};
+use crate::policy::{Bucket, Bypass, Conduct, Percent, RefundOn, RouteIndex, Tier, TierName};
 use crate::rule::concurrency::SlotId;
 use crate::rule::{Amount, Rule};
 use crate::time::{Nanos, Timestamp};
@@ -35,7 +35,7 @@ impl Default for AccountCalendar {
 /// Which of a request's charges a plan has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Charges {
-    /// All of them: a request that is decided on.
+    /// All of them: a request that is decided on. With the caller's conduct, as long as it is not charged already.
     All,
     /// Only concurrency slots. With [`Mode::Refund`]: a request has finished, and what it used stays used.
     Slots,
@@ -43,6 +43,8 @@ pub enum Charges {
     Amounts,
     /// All of them, as if the request counted as every route at once: to look at all meters of a caller.
     Everywhere,
+    /// What is remembered of the caller's conduct, all of it. With [`Mode::Refund`]: it is forgiven.
+    Conduct,
     /// Only quotas: usage that was admitted elsewhere is counted where it belongs. No rate suffers from what is past.
     Quotas,
 }
@@ -76,12 +78,16 @@ struct Line {
     /// The routes it counts; empty: every request.
     routes: Vec<RouteIndex>,
     period: PeriodMemo,
+    /// What a refusal is charged there. Nothing: the line is one of the tier's, and charged with what a request costs.
+    signal: Option<Amount>,
 }
 
 /// A tier as one account has it.
 #[derive(Debug)]
 pub struct Tariff {
     lines: Vec<Line>,
+    /// The standing it was made for.
+    expects: Option<Bucket>,
 }
 
 impl Tariff {
@@ -92,9 +98,9 @@ impl Tariff {
             if let Rule::Calendar { calendar: ours, .. } = &mut limit.rule {
                 *ours = ours.for_account(calendar.zone.clone(), calendar.billing_day);
             }
-            Line { id: enter(&limit), limit, routes: entry.routes.clone(), period: PeriodMemo::default() }
+            Line::new(limit, entry.routes.clone(), None, &mut enter)
         });
-        Self { lines: lines.collect() }
+        Self { lines: lines.collect(), expects: None }
     }
 
     /// What a request owes.
@@ -102,15 +108,29 @@ impl Tariff {
     pub fn plan(&self, request: &Request) -> ChargePlan<'_> {
         let mut plan = ChargePlan::new(request.home, request.now, request.mode, request.slot);
         let counts = |line: &&Line| line.counts(request.route) || request.which == Charges::Everywhere;
-        for line in self.lines.iter().filter(counts).filter(|line| line.is_in(request.which)) {
+        for line in self.lines.iter().filter(counts).filter(|line| line.is_in(request)) {
             plan.add(line.charge(request));
+        }
+        if self.expects.is_some() && request.which == Charges::All {
+            plan.expects = self.expected(&plan);
         }
         plan
     }
 
-    /// The limits, in the order in which they are asked.
+    /// That the reputation is the one that this was made for, if the plan has it.
+    #[cold]
+    fn expected(&self, plan: &ChargePlan<'_>) -> Option<Expects> {
+        let scores = self.expects?.scores();
+        let is_reputation = |charge: &Charge<'_>| {
+            charge.due == Due::Refusal && charge.limit.name.as_str() == LimitName::REPUTATION
+        };
+        let place = plan.charges().iter().rposition(is_reputation)?;
+        Some(Expects { place, least: *scores.start(), most: *scores.end() })
+    }
+
+    /// The limits, in the order in which they are asked. What is remembered of the caller's conduct is none.
     pub fn limits(&self) -> impl Iterator<Item = &Limit> {
-        self.lines.iter().map(|line| &line.limit)
+        self.lines.iter().filter(|line| line.signal.is_none()).map(|line| &line.limit)
     }
 
     /// How long the slots of its concurrency limits are held when nobody releases them.
@@ -121,23 +141,51 @@ impl Tariff {
         })
     }
 
-    /// The limits on some of the axes, each with a share of its amount.
-    fn part(
+    /// The limits on some of the axes, each with another size, and what of the conduct is wanted as it is.
+    fn resized(
         &self,
-        share: Percent,
+        size: impl Fn(&Rule) -> Rule,
         wanted: impl Fn(Axis) -> bool,
         mut enter: impl FnMut(&Limit) -> LimitId,
     ) -> Self {
         let lines = self.lines.iter().filter(|line| wanted(line.limit.axis)).map(|line| {
-            let limit = Limit { rule: line.limit.rule.scaled(share), ..line.limit.clone() };
-            Line { id: enter(&limit), limit, routes: line.routes.clone(), period: PeriodMemo::default() }
+            let mut limit = line.limit.clone();
+            if line.signal.is_none() {
+                limit.rule = size(&limit.rule);
+            }
+            Line::new(limit, line.routes.clone(), line.signal, &mut enter)
         });
-        Self { lines: lines.collect() }
+        Self { lines: lines.collect(), expects: None }
     }
 
-    /// Whether any limit is on this axis.
+    /// Whether the reputation of its callers is kept.
+    #[inline]
+    pub fn keeps_reputation(&self) -> bool {
+        // What is remembered of a caller comes behind its limits, the reputation first.
+        self.lines.iter().rev().take(Conduct::METERS_MAX).any(|line| line.is_reputation())
+    }
+
+    /// Has refusals charged to these meters, and to no others.
+    fn watch(&mut self, conduct: &Conduct, mut enter: impl FnMut(&Limit) -> LimitId) {
+        self.lines.retain(|line| line.signal.is_none());
+        let reputation = conduct.reputation.and_then(|reputation| {
+            let rule = Rule::TokenBucket(reputation.meter().ok()?);
+            Some((LimitName::REPUTATION, rule, Amount::new(reputation.penalty.into())?))
+        });
+        let strikes = conduct
+            .blocks
+            .map(|blocks| (LimitName::STRIKES, Rule::SlidingWindow(blocks.meter()), Amount::ONE));
+        for (name, rule, cost) in reputation.into_iter().chain(strikes) {
+            let Some(name) = LimitName::new(name) else { continue };
+            let excess = Excess::Refuse(RefusalStatus::TooManyRequests);
+            let limit = Limit { name, axis: Axis::Conduct, per: Per::Key, rule, excess };
+            self.lines.push(Line::new(limit, Vec::new(), Some(cost), &mut enter));
+        }
+    }
+
+    /// Whether anything is on this axis.
     pub fn has(&self, axis: Axis) -> bool {
-        self.limits().any(|limit| limit.axis == axis)
+        self.lines.iter().any(|line| line.limit.axis == axis)
     }
 }
 
@@ -178,27 +226,84 @@ impl Plan {
 }
 
 impl Plan {
-    /// The same plan with the limits on some of the axes only, each with a share of its amount.
+    /// The same plan, whose callers are watched: each refusal is charged to these meters.
+    #[must_use]
+    pub fn with_conduct(mut self, conduct: &Conduct, enter: impl FnMut(&Limit) -> LimitId) -> Self {
+        self.tariff.watch(conduct, enter);
+        self
+    }
+
+    /// The same plan, which is settled only for callers whose reputation is in this bucket.
+    #[must_use]
+    pub fn expecting(mut self, bucket: Bucket) -> Self {
+        self.tariff.expects = Some(bucket);
+        self
+    }
+
+    /// The same plan with a share of every limit. What is remembered of the caller's conduct stays as it is, and
+    /// nothing is expected of it.
+    #[must_use]
+    pub fn squeezed(&self, share: Percent, enter: impl FnMut(&Limit) -> LimitId) -> Self {
+        self.part(share, |_| true, enter)
+    }
+
+    /// The same plan for a home that so many callers share: with the limits of as many, of which each has a share. What
+    /// one of them does is not held against the others.
+    #[must_use]
+    pub fn shared_by(&self, callers: u64, share: Percent, enter: impl FnMut(&Limit) -> LimitId) -> Self {
+        let size = |rule: &Rule| rule.scaled(share).times(callers);
+        self.resized(size, |axis| axis != Axis::Conduct, enter)
+    }
+
+    /// The same plan with the limits on some of the axes only, each with a share of its amount. What is remembered of
+    /// the caller's conduct stays as it is, and nothing is expected of it.
+    #[must_use]
     pub fn part(
         &self,
         share: Percent,
         wanted: impl Fn(Axis) -> bool,
         enter: impl FnMut(&Limit) -> LimitId,
     ) -> Self {
-        Self { name: self.name.clone(), tariff: self.tariff.part(share, wanted, enter), ..*self }
+        self.resized(|rule| rule.scaled(share), |axis| axis == Axis::Conduct || wanted(axis), enter)
+    }
+
+    fn resized(
+        &self,
+        size: impl Fn(&Rule) -> Rule,
+        wanted: impl Fn(Axis) -> bool,
+        enter: impl FnMut(&Limit) -> LimitId,
+    ) -> Self {
+        Self { name: self.name.clone(), tariff: self.tariff.resized(size, wanted, enter), ..*self }
     }
 }
 
 impl Line {
+    fn new(
+        limit: Limit,
+        routes: Vec<RouteIndex>,
+        signal: Option<Amount>,
+        enter: &mut impl FnMut(&Limit) -> LimitId,
+    ) -> Self {
+        Self { id: enter(&limit), limit, routes, period: PeriodMemo::default(), signal }
+    }
+
+    fn is_reputation(&self) -> bool {
+        self.signal.is_some() && self.limit.name.as_str() == LimitName::REPUTATION
+    }
+
     #[inline]
     fn counts(&self, route: Option<RouteIndex>) -> bool {
         self.routes.is_empty() || route.is_some_and(|route| self.routes.contains(&route))
     }
 
     #[inline]
-    fn is_in(&self, which: Charges) -> bool {
-        match which {
-            Charges::All | Charges::Everywhere => true,
+    fn is_in(&self, request: &Request) -> bool {
+        match request.which {
+            Charges::All | Charges::Everywhere => {
+                self.signal.is_none() || matches!(request.mode, Mode::Charge | Mode::Peek)
+            }
+            Charges::Conduct => self.signal.is_some(),
+            _ if self.signal.is_some() => false,
             Charges::Slots => self.takes_slots(),
             Charges::Amounts => !self.takes_slots(),
             Charges::Quotas => self.limit.axis == Axis::Quota && !self.takes_slots(),
@@ -220,6 +325,11 @@ impl Line {
             Rule::Calendar { calendar, .. } => Some(self.period.period(calendar, request.now)),
             _ => None,
         };
-        Charge { limit: &self.limit, id: self.id, sharer, cost: request.cost, period }
+        let (due, cost) = match self.signal {
+            None => (Due::Admission, request.cost),
+            Some(_) if request.which == Charges::Conduct => (Due::Admission, request.cost),
+            Some(cost) => (Due::Refusal, cost),
+        };
+        Charge { limit: &self.limit, id: self.id, sharer, cost, period, due }
     }
 }

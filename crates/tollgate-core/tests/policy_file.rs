@@ -6,8 +6,9 @@ use tollgate_core::calendar::CalendarUnit;
 use tollgate_core::file::{read, read_tier, render};
 use tollgate_core::limit::{Axis, Excess, Per, RefusalStatus};
 use tollgate_core::policy::{
-    Bypass, Degraded, Document, ExportTarget, Identity, LedgerSettings, Maxima, Responses, RouteIndex,
-    ServerSettings, StoreSettings, Tier, TierLimit, TierName, Timeouts, UpstreamHost, UpstreamProtocol,
+    Bypass, Degraded, Document, ExportTarget, ForwardedHeader, Identity, LedgerSettings, Maxima,
+    ProxyProtocol, Responses, RouteIndex, ServerSettings, StoreSettings, Tier, TierLimit, TierName, Timeouts,
+    UpstreamHost, UpstreamProtocol,
 };
 use tollgate_core::rule::{Rule, TokenBucket};
 use tollgate_core::time::{Nanos, Window};
@@ -50,7 +51,7 @@ fn the_full_sample_means_what_it_says() {
     let document = load(include_str!("policies/full.yaml"));
     let Document { server, store, policy } = &document;
     assert_eq!(server.upstream.as_ref().unwrap().as_str(), "http://127.0.0.1:9000");
-    assert!(server.trusted_proxies[0].contains("127.0.0.1".parse().unwrap()));
+    assert!(server.proxies.trusted[0].contains("127.0.0.1".parse().unwrap()));
     assert_eq!(*store, StoreSettings::Embedded);
 
     assert_eq!(policy.identity.anonymous.as_ref().unwrap().as_str(), "free");
@@ -94,6 +95,7 @@ fn sections_that_are_absent_have_their_defaults() {
     assert_eq!(policy.identity, Identity::default());
     assert_eq!(policy.degraded.cap.get(), 40);
     assert_eq!((policy.edge, policy.reputation, policy.blocks, policy.pressure), (None, None, None, None));
+    assert_eq!(policy.shedding, None);
     assert_eq!(policy.responses.headers.len(), 4);
 }
 
@@ -104,16 +106,21 @@ fn a_server_says_what_it_allows() {
 server:
   upstream_protocol: http2
   upstream_host: upstream
+  trusted_proxies: [10.0.0.0/8]
+  forwarded: forwarded
+  proxy_protocol: true
   timeouts: {connect: 1s, read: 2m, idle: 3s, keep_alive: 4s, header: 5s}
-  max: {body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5}
+  max: {body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5, clients: 6}
 ",
     );
     let server = &document.server;
     assert_eq!(server.upstream_protocol, UpstreamProtocol::Http2);
     assert_eq!(server.upstream_host, UpstreamHost::Upstream);
+    assert_eq!(server.proxies.header, ForwardedHeader::Forwarded);
+    assert_eq!(server.proxy_protocol, ProxyProtocol::Required);
     let Timeouts { connect, read, idle, keep_alive, header } = server.timeouts;
     assert_eq!([connect, read, idle, keep_alive, header].map(|wait| wait.as_secs()), [1, 120, 3, 4, 5]);
-    let max = Maxima { body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5 };
+    let max = Maxima { body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5, clients: 6 };
     assert_eq!(server.max, max);
 }
 

@@ -170,6 +170,12 @@ fn entries_of_limits_fit_their_algorithm() {
         "another name",
     );
     check_tier(
+        "limits: {strikes: {algorithm: fixed_window, limit: 1/s}}",
+        "strikes",
+        "remembers of each caller",
+        "another name",
+    );
+    check_tier(
         "limits: {Xx: {algorithm: fixed_window, limit: 1/s}}",
         "Xx",
         "cannot name a limit",

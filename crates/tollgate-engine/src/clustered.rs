@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use tollgate_core::policy::{Network, Policy};
+use tollgate_core::policy::{Policy, Proxies};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::{OpenError, Spool, SpoolSettings};
 use tollgate_store::database::{Database, DatabaseError};
@@ -30,18 +30,22 @@ const NODE: &str = "node";
 const JOURNAL: u64 = 1 << 63;
 
 /// How an engine over a shared store is opened.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Clustered {
     /// The policy it starts with.
     pub policy: Policy,
-    /// Whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: Vec<Network>,
+    /// Who is believed about who called.
+    pub proxies: Proxies,
+    /// The secrets of sessions: the first one signs, what any of them signed is accepted. None: the engine's own.
+    pub session_secrets: Vec<String>,
     /// Where the store is.
     pub address: Address,
     /// What is not in the address.
     pub link: LinkOptions,
     /// How the spool is kept.
     pub spool: SpoolSettings,
+    /// How many callers without a key have meters of their own on this node while the store is away.
+    pub clients_max: u32,
 }
 
 /// Why an engine over a shared store was not opened.
@@ -79,6 +83,13 @@ impl fmt::Display for ClusteredError {
 
 impl std::error::Error for ClusteredError {}
 
+/// Without the secrets.
+impl fmt::Debug for Clustered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Clustered").finish_non_exhaustive()
+    }
+}
+
 impl Clustered {
     /// Opens the engine. What this node alone knows is in `dir`, which must be there. Every node must have the same
     /// `secret`. Must be called within a tokio runtime.
@@ -88,7 +99,7 @@ impl Clustered {
         secret: &[u8],
         progress: impl FnMut(Progress),
     ) -> Result<(Engine, Recovered), ClusteredError> {
-        let Hashers { homes, keys } = Hashers::new(secret);
+        let Hashers { homes, keys, sessions, daily } = Hashers::new(secret, &self.session_secrets);
         let database = Database::open(&dir.join("tollgate.db")).map_err(ClusteredError::Database)?;
         let node = node(&database)?;
         let link = Link::open(&self.address, &self.link).map_err(ClusteredError::Link)?;
@@ -98,6 +109,8 @@ impl Clustered {
         let directory = directory.await.map_err(ClusteredError::Directory)?;
         let spool = Spool::open(&dir.join("spool"), self.spool).map_err(ClusteredError::Spool)?;
         let journal = Meters::new(link.clone(), NodeId(node.0 | JOURNAL));
+        journal.prepare().await;
+        let blocks = link.clone();
         let homes_of_store = Homes::new(Meters::new(link, node), node, first_seq(), HomesSettings::default());
         let parts = EngineParts {
             policy: self.policy,
@@ -105,10 +118,13 @@ impl Clustered {
             database,
             spool,
             homes,
-            trusted_proxies: self.trusted_proxies,
+            sessions,
+            daily,
+            proxies: self.proxies,
             clock: Clock::system,
             random: random().map_err(ClusteredError::Random)?,
-            shared: Some(SharedParts { homes: homes_of_store, journal, node }),
+            clients_max: self.clients_max,
+            shared: Some(SharedParts { homes: homes_of_store, journal, node, blocks }),
         };
         Engine::open(parts, progress).map_err(ClusteredError::Recover)
     }

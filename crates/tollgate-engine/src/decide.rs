@@ -1,47 +1,31 @@
 //! The way of a request.
 
-use std::sync::Arc;
+mod way;
+mod who;
 
-use tollgate_core::limit::{Axis, Excess};
+use tollgate_core::limit::{Axis, Excess, Limit};
 use tollgate_core::limit_now::LimitNow;
-use tollgate_core::plan::{ChargePlan, HomeId, Mode};
-use tollgate_core::policy::{Bypass, DegradedQuota, Durability, RefundOn, Route, RouteIndex};
+use tollgate_core::plan::{ChargePlan, Mode};
+use tollgate_core::policy::{Bucket, Bypass, DegradedQuota, Reputation, Route};
 use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::settle::{Outcome, Readings};
-use tollgate_core::tariff::{Charges, Plan, Request};
-use tollgate_core::time::Timestamp;
-use tollgate_ledger::{Flags, Idempotency, Kind, Position, Reservation};
-use tollgate_store::directory::{Account, Key, Looked, Verified};
-use tollgate_store::key_text::PresentedKey;
+use tollgate_core::tariff::{Charges, Plan};
+use tollgate_core::time::{Nanos, Timestamp};
+use tollgate_ledger::{Idempotency, Kind, Position, Reservation};
 
 use crate::answer::ErrorCode;
-use crate::decision::{Answer, Decision, Denial, StoreMode};
+use crate::decision::{Answer, Decision, Denial};
 use crate::engine::{Counters, Engine};
-use crate::ids::DecisionId;
-use crate::permit::{Kept, Permit, Settles};
+use crate::permit::{Permit, Settles};
 use crate::record::record;
-use crate::request::{CallerRequest, Credential, Hold, Purpose};
+use crate::request::{CallerRequest, Purpose};
+use crate::shed::Ticket;
 use crate::snapshot::PolicySnapshot;
 
-/// Who is calling, once that is settled.
-pub(crate) struct Caller {
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) home: HomeId,
-    account: Option<Arc<Account>>,
-    key: Option<Arc<Key>>,
-}
-
-/// One request on its way.
-pub(crate) struct Way<'w> {
-    pub(crate) request: &'w CallerRequest<'w>,
-    pub(crate) policy: Arc<PolicySnapshot>,
-    pub(crate) id: DecisionId,
-    pub(crate) slot: SlotId,
-    pub(crate) now: Timestamp,
-    /// What the key was found to be, where that was looked up before.
-    pub(crate) verified: Option<Verified>,
-}
+pub(crate) use way::Way;
+pub(crate) use who::Caller;
+use who::Unknown;
 
 /// What became of a plan.
 #[derive(Clone, Copy)]
@@ -50,14 +34,22 @@ pub(crate) struct Settled {
     pub(crate) recorded: Option<Position>,
 }
 
+/// Why a plan was not settled. Nothing was charged.
+pub(crate) enum NotSettled {
+    /// The caller's reputation is another than the one that the plan is for.
+    Elsewhere(Bucket),
+    /// It could not be recorded.
+    NoRoom(ErrorCode),
+}
+
 /// How far a request comes before any limit is asked.
 pub(crate) enum Reached {
     /// No limit has a say in it.
     Decided(Box<Decision>),
     /// The caller is known, and refused for a reason that is no limit's.
     LacksScope(Caller, Permit, ErrorCode),
-    /// The limits decide.
-    Limits(Caller, Permit),
+    /// The limits decide. It has a place at the upstream, where load is shed.
+    Limits(Caller, Permit, Option<Ticket>),
 }
 
 impl Engine {
@@ -70,25 +62,40 @@ impl Engine {
         match self.until_limits(&way) {
             Reached::Decided(decision) => *decision,
             Reached::LacksScope(caller, permit, error) => self.refuse_known(&way, caller, &permit, error),
-            Reached::Limits(caller, permit) => match way.name() {
-                None => self.settle(&way, caller, permit),
-                Some(name) => self.settle_once(&way, caller, permit, name),
-            },
+            Reached::Limits(caller, permit, ticket) => {
+                let decision = match way.name() {
+                    None => self.settle(&way, caller, permit),
+                    Some(name) => self.settle_once(&way, caller, permit, name),
+                };
+                decision.with_place(ticket)
+            }
         }
     }
 
     /// A request at the beginning of its way.
     pub(crate) fn way<'w>(&self, request: &'w CallerRequest<'w>, now: Timestamp) -> Way<'w> {
         let (id, count) = self.ids.next(now);
-        Way { request, policy: self.snapshot.load_full(), id, slot: SlotId(count), now, verified: None }
+        Way {
+            request,
+            policy: self.snapshot.load_full(),
+            id,
+            slot: SlotId(count),
+            now,
+            verified: None,
+            by: None,
+        }
     }
 
     /// The part of the way before any limit is asked. It never waits.
     #[inline]
     pub(crate) fn until_limits(&self, way: &Way<'_>) -> Reached {
+        if let Some(denial) = self.at_the_edge(way) {
+            return Reached::Decided(Box::new(way.refuse_unknown(denial)));
+        }
         let caller = match self.identify(way) {
             Ok(caller) => caller,
-            Err(error) => return Reached::Decided(Box::new(way.refuse(error))),
+            Err(Unknown::Refused(denial)) => return Reached::Decided(Box::new(way.refuse_unknown(*denial))),
+            Err(Unknown::Error(error)) => return Reached::Decided(Box::new(way.refuse(error))),
         };
         let routes = &way.policy.policy().routes;
         let route = routes.find(way.request.method, way.request.path);
@@ -96,55 +103,15 @@ impl Engine {
         if caller.plan.bypass == Bypass::Yes {
             return Reached::Decided(Box::new(self.pass(way, caller, &permit)));
         }
-        match lacks_scope(&caller, route.map(|(_, route)| route)) {
-            Some(error) => Reached::LacksScope(caller, permit, error),
-            None => Reached::Limits(caller, permit),
+        let route = route.map(|(_, route)| route);
+        if let Some(error) = lacks_scope(&caller, route) {
+            return Reached::LacksScope(caller, permit, error);
         }
-    }
-
-    /// Who is calling, and under which plan.
-    fn identify(&self, way: &Way<'_>) -> Result<Caller, ErrorCode> {
-        let (text, wanted) = match way.request.credential {
-            Credential::Key(text) => (text, Bypass::No),
-            // A service token is a key of an account whose tier is a bypass, in a header of its own. Neither kind is
-            // accepted in the other's place: a leaked API key never becomes a bypass.
-            Credential::ServiceToken(text) => (text, Bypass::Yes),
-            Credential::Ambiguous => return Err(ErrorCode::AmbiguousKey),
-            Credential::Nothing { address, headers } => {
-                let plan =
-                    way.policy.anonymous_plan(&self.meters, &self.names).ok_or(ErrorCode::MissingKey)?;
-                let home = crate::identify::client_home(&self.homes, way.policy.policy(), address, headers);
-                return Ok(Caller { plan, home, account: None, key: None });
+        match self.place(way, &caller, route) {
+            Ok(ticket) => Reached::Limits(caller, permit, ticket),
+            Err(overloaded) => {
+                Reached::Decided(Box::new(self.refuse_overloaded(way, caller, &permit, overloaded)))
             }
-        };
-        let presented = PresentedKey::parse(text).map_err(|_| ErrorCode::InvalidKey)?;
-        let verified = match &way.verified {
-            Some(verified) => Some(verified.clone()),
-            None => self.known(&presented, way.now),
-        };
-        let key = match verified {
-            Some(Verified::Key(key)) => key,
-            Some(Verified::Invalid) => return Err(ErrorCode::InvalidKey),
-            // It cannot be told from a key that was made a moment ago.
-            None => return Err(ErrorCode::Unavailable),
-        };
-        let account = Arc::clone(&key.account);
-        let plan = way
-            .policy
-            .plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)
-            .ok_or(ErrorCode::Unavailable)?;
-        if plan.bypass != wanted {
-            return Err(ErrorCode::InvalidKey);
-        }
-        Ok(Caller { plan, home: account.home, account: Some(account), key: Some(key) })
-    }
-
-    /// What is known of a key without asking anybody.
-    #[inline]
-    fn known(&self, presented: &PresentedKey<'_>, now: Timestamp) -> Option<Verified> {
-        match self.directory.verify(presented, now) {
-            Looked::Known(verified) => Some(verified),
-            Looked::Ask => self.directory.known_while_away(presented, now),
         }
     }
 
@@ -160,7 +127,13 @@ impl Engine {
     }
 
     /// Refuses a known caller for a reason that is no limit's. Its limits are shown as they are.
-    fn refuse_known(&self, way: &Way<'_>, caller: Caller, permit: &Permit, error: ErrorCode) -> Decision {
+    pub(crate) fn refuse_known(
+        &self,
+        way: &Way<'_>,
+        caller: Caller,
+        permit: &Permit,
+        error: ErrorCode,
+    ) -> Decision {
         let mut readings = Readings::new();
         let request = way.request_of(permit, Mode::Peek, Charges::All);
         let plan = permit.plan.tariff.plan(&request);
@@ -209,31 +182,84 @@ impl Engine {
         }
     }
 
-    /// All limits together: every meter is charged, or none is.
-    pub(crate) fn settle(&self, way: &Way<'_>, caller: Caller, permit: Permit) -> Decision {
+    /// All limits together: every meter is charged, or none is. Under which limits, the caller's reputation says; if it
+    /// turns out to be another than was thought, nothing was done, and it is asked again.
+    pub(crate) fn settle(&self, way: &Way<'_>, caller: Caller, mut permit: Permit) -> Decision {
+        let mut reputation = self.guess(&caller.plan, &caller.watched);
+        loop {
+            permit.plan = self.plan_for(&caller.plan, &caller.watched, reputation);
+            match self.settle_under(way, &caller, &permit) {
+                Ok((settled, answer, limits)) => {
+                    let standing = self.stood(&caller.watched, reputation);
+                    let mut decision = way.conclude(caller, permit, settled, answer, limits);
+                    decision.standing = standing;
+                    return decision;
+                }
+                Err(NotSettled::Elsewhere(bucket)) => {
+                    self.learn(&caller.watched, bucket);
+                    reputation = Some(bucket);
+                }
+                Err(NotSettled::NoRoom(error)) => return self.refuse_known(way, caller, &permit, error),
+            }
+        }
+    }
+
+    fn settle_under(
+        &self,
+        way: &Way<'_>,
+        caller: &Caller,
+        permit: &Permit,
+    ) -> Result<(Settled, Answer, Vec<LimitNow>), NotSettled> {
         let (mode, charges) = (way.mode(), permit.charges());
-        let sold = Arc::clone(&permit.plan);
-        let tariff = &sold.tariff;
-        let plan = tariff.plan(&way.request_of(&permit, mode, charges));
+        let tariff = &permit.plan.tariff;
+        let plan = tariff.plan(&way.request_of(permit, mode, charges));
         let room = match (mode, permit.cost) {
-            (Mode::Charge, Some(_)) => match self.room(&way.policy, &sold) {
-                Ok(room) => room,
-                Err(error) => return self.refuse_known(way, caller, &permit, error),
-            },
+            (Mode::Charge, Some(_)) => self.room(&way.policy, &permit.plan).map_err(NotSettled::NoRoom)?,
             _ => None,
         };
         let mut readings = Readings::new();
-        let settled = self.settle_and_record(&plan, &permit, room, way.now, &mut readings);
-        let answer = answer_of(&plan, settled.outcome);
+        let settled = self.settle_and_record(&plan, permit, room, way.now, &mut readings);
+        let answer = self.answer(way, caller, &plan, settled.outcome, &readings)?;
         let limits = if charges == Charges::All {
             LimitNow::all(&plan, &readings)
         } else {
             // What it does not take is shown all the same.
-            let all = tariff.plan(&way.request_of(&permit, Mode::Peek, Charges::All));
+            let all = tariff.plan(&way.request_of(permit, Mode::Peek, Charges::All));
             self.meters.settle(&all, &mut readings);
             LimitNow::all(&all, &readings)
         };
-        way.conclude(caller, permit, settled, answer, limits)
+        Ok((settled, answer, limits))
+    }
+
+    /// What a plan's outcome means for the request, and for its caller.
+    #[inline]
+    pub(crate) fn answer(
+        &self,
+        way: &Way<'_>,
+        caller: &Caller,
+        plan: &ChargePlan<'_>,
+        outcome: Outcome,
+        readings: &Readings,
+    ) -> Result<Answer, NotSettled> {
+        match outcome {
+            Outcome::Elsewhere { remaining } => {
+                Err(NotSettled::Elsewhere(Reputation::bucket(u8::try_from(remaining).unwrap_or(u8::MAX))))
+            }
+            Outcome::Refused { .. } if !plan.is_plain() => {
+                let mut answer = answer_of(plan, outcome);
+                if let Answer::Denied(denial) = &mut answer
+                    && let Some(blocked_for) = self.held_against(way, &caller.watched, plan, readings)
+                {
+                    // Whoever waits as long as it is told must not come too early.
+                    denial.retry_after = denial.retry_after.max(blocked_for);
+                }
+                Ok(answer)
+            }
+            Outcome::NeverFits { by } if self.would_fit(caller, plan, by) => {
+                Ok(Answer::Denied(self.too_large_for_now(way, caller, plan, by, readings)))
+            }
+            _ => Ok(answer_of(plan, outcome)),
+        }
     }
 
     fn settle_and_record(
@@ -286,127 +312,6 @@ impl Engine {
     }
 }
 
-impl Way<'_> {
-    /// The caller's name for the request, if it is one that may be repeated.
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.request.idempotency_key.filter(|_| self.request.purpose == Purpose::Charge)
-    }
-
-    /// Whether it is charged or only looked at.
-    pub(crate) fn mode(&self) -> Mode {
-        if self.request.purpose == Purpose::Peek { Mode::Peek } else { Mode::Charge }
-    }
-
-    /// The decision on a request whose limits have answered.
-    pub(crate) fn conclude(
-        &self,
-        caller: Caller,
-        mut permit: Permit,
-        settled: Settled,
-        answer: Answer,
-        limits: Vec<LimitNow>,
-    ) -> Decision {
-        let kept = answer == Answer::Admitted
-            && self.mode() == Mode::Charge
-            && (self.request.hold == Hold::Yes
-                || permit.plan.tariff.has(Axis::Concurrency)
-                || permit.plan.refund_on == RefundOn::ServerError);
-        let mut decision = self.decision(caller, permit.route, answer);
-        decision.limits = limits;
-        decision.pending = settled.recorded.filter(|_| self.is_strict());
-        if let Outcome::Admitted { overage } = settled.outcome {
-            permit.overage = overage;
-        }
-        decision.charged = decision.pending.map(|_| Box::new(permit.clone()));
-        decision.permit = kept.then(|| Box::new(permit));
-        decision
-    }
-
-    fn permit(&self, caller: &Caller, route: Option<(RouteIndex, &Route)>) -> Permit {
-        let index = route.map(|(index, _)| index);
-        let cost = match (self.request.cost, route) {
-            (Some(cost), _) => Some(cost),
-            (None, Some((_, route))) => Amount::new(route.cost),
-            (None, None) => Some(Amount::ONE),
-        };
-        let key = caller.key.as_ref();
-        Permit {
-            decision: self.id,
-            plan: Arc::clone(&caller.plan),
-            home: caller.home,
-            account: caller.account.as_ref().map_or(0, |account| account.serial),
-            key: key.map_or(0, |key| key.serial),
-            key_number: key.map(|key| key.number),
-            route: index,
-            route_number: self.policy.route_number(index),
-            cost,
-            overage: 0,
-            settles: Settles::TrueCost,
-            charged_at: self.now,
-            slot: self.slot,
-            idempotency: None,
-            kept: Kept::Store,
-            flags: Flags::NONE,
-        }
-    }
-
-    pub(crate) fn request_of(&self, permit: &Permit, mode: Mode, charges: Charges) -> Request {
-        permit.request(mode, charges, permit.cost.unwrap_or(Amount::ONE), self.now)
-    }
-
-    /// Whether the answer waits for the disk.
-    pub(crate) fn is_strict(&self) -> bool {
-        self.policy.policy().ledger.durability == Durability::Strict
-    }
-
-    /// Refuses a caller that is not known.
-    fn refuse(&self, error: ErrorCode) -> Decision {
-        let mut decision = Decision {
-            id: self.id,
-            answer: Answer::Denied(Denial::of(error)),
-            plan: None,
-            account: None,
-            policy: Arc::clone(&self.policy),
-            route: None,
-            now: self.now,
-            limits: Vec::new(),
-            charged: None,
-            permit: None,
-            pending: None,
-            mode: StoreMode::Normal,
-        };
-        if error == ErrorCode::Unavailable {
-            decision.deny_unavailable();
-        }
-        decision
-    }
-
-    pub(crate) fn decision(&self, caller: Caller, route: Option<RouteIndex>, answer: Answer) -> Decision {
-        Decision {
-            id: self.id,
-            answer,
-            plan: Some(caller.plan),
-            account: caller.account,
-            policy: Arc::clone(&self.policy),
-            route,
-            now: self.now,
-            limits: Vec::new(),
-            charged: None,
-            permit: None,
-            pending: None,
-            mode: StoreMode::Normal,
-        }
-    }
-}
-
-impl Permit {
-    /// The request that this permit was given for, as limits see it.
-    pub(crate) fn request(&self, mode: Mode, which: Charges, cost: Amount, now: Timestamp) -> Request {
-        let (home, key, route, slot) = (self.home, self.key_number, self.route, self.slot);
-        Request { home, key, route, cost, now, mode, slot, which }
-    }
-}
-
 fn lacks_scope(caller: &Caller, route: Option<&Route>) -> Option<ErrorCode> {
     let scope = route?.scope.as_deref()?;
     match &caller.key {
@@ -421,21 +326,29 @@ pub(crate) fn answer_of(plan: &ChargePlan<'_>, outcome: Outcome) -> Answer {
         Outcome::Admitted { .. } => return Answer::Admitted,
         Outcome::Refused { by, retry_after } => (by, Some(retry_after)),
         Outcome::NeverFits { by } => (by, None),
+        // Whoever expects something asks again elsewhere before it comes to an answer.
+        Outcome::Elsewhere { .. } => return Answer::Denied(Denial::of(ErrorCode::Unavailable)),
     };
     let limit = plan.charges().get(by).map(|charge| charge.limit);
     let Some(retry_after) = wait else {
         let error = ErrorCode::CostExceedsLimit;
         return Answer::Denied(Denial { limit: limit.map(|limit| limit.name.clone()), ..Denial::of(error) });
     };
+    Answer::Denied(refusal(limit, retry_after))
+}
+
+/// What a limit that refuses answers.
+pub(crate) fn refusal(limit: Option<&Limit>, retry_after: Nanos) -> Denial {
     let error = match limit.map(|limit| limit.axis) {
         Some(Axis::Rate) => ErrorCode::RateLimited,
         Some(Axis::Concurrency) => ErrorCode::ConcurrencyLimited,
         Some(Axis::Quota) => ErrorCode::QuotaExceeded,
-        None => ErrorCode::Unavailable,
+        // What is remembered of a caller's conduct refuses nothing by itself.
+        Some(Axis::Conduct) | None => ErrorCode::Unavailable,
     };
     let status = match limit.map(|limit| limit.excess) {
         Some(Excess::Refuse(status)) => status.code(),
         _ => error.status(),
     };
-    Answer::Denied(Denial { error, status, limit: limit.map(|limit| limit.name.clone()), retry_after })
+    Denial { error, status, limit: limit.map(|limit| limit.name.clone()), retry_after }
 }

@@ -15,7 +15,9 @@ use crate::answer::ErrorCode;
 use crate::ids::DecisionId;
 use crate::lines::HeaderLines;
 use crate::permit::Permit;
+use crate::shed::Ticket;
 use crate::snapshot::PolicySnapshot;
+use crate::watch::Standing;
 
 /// How long a caller is told to wait when nothing can be decided: about as long as it takes to notice that there is
 /// room on the disk again.
@@ -48,6 +50,10 @@ pub struct Decision {
     pub pending: Option<Position>,
     /// Whether the store decided.
     pub mode: StoreMode,
+    /// How the caller stood.
+    pub standing: Standing,
+    /// Its place at the upstream, where load is shed.
+    pub ticket: Option<Ticket>,
 }
 
 /// Whether the store decides.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use tollgate_core::policy::{Network, Policy};
+use tollgate_core::policy::{Maxima, Policy, Proxies};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::{OpenError, Spool, SpoolSettings};
 use tollgate_store::database::{Database, DatabaseError};
@@ -13,6 +13,7 @@ use tollgate_store::key_text::{KeyHasher, NoRandomness};
 
 use crate::clock::Clock;
 use crate::engine::{Engine, EngineParts};
+use crate::identify::{DailyHash, SessionKeys};
 use crate::recover::{Progress, RecoverError, Recovered};
 
 /// What the secret is used for, each use with a key of its own. Changing one of these orphans what it hashed.
@@ -20,16 +21,20 @@ const KEYS: &str = "tollgate 2026-11-15 hashes of API keys";
 const HOMES: &str = "tollgate 2026-11-15 homes of accounts and clients";
 
 /// How an engine in a directory is opened.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Embedded {
     /// The policy it starts with.
     pub policy: Policy,
-    /// Whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: Vec<Network>,
+    /// Who is believed about who called.
+    pub proxies: Proxies,
+    /// The secrets of sessions: the first one signs, what any of them signed is accepted. None: the engine's own.
+    pub session_secrets: Vec<String>,
     /// The clock, given the latest instant on record.
     pub clock: fn(Timestamp) -> Clock,
     /// How the spool is kept.
     pub spool: SpoolSettings,
+    /// How many callers without a key have meters of their own.
+    pub clients_max: u32,
 }
 
 /// Why an engine in a directory was not opened.
@@ -58,10 +63,24 @@ impl fmt::Display for EmbeddedError {
 
 impl std::error::Error for EmbeddedError {}
 
+/// Without the secrets.
+impl fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Embedded").finish_non_exhaustive()
+    }
+}
+
 impl Embedded {
     /// With this policy, the system's clock, and nobody's headers believed.
     pub fn new(policy: Policy) -> Self {
-        Self { policy, trusted_proxies: Vec::new(), clock: Clock::system, spool: SpoolSettings::default() }
+        Self {
+            policy,
+            proxies: Proxies::default(),
+            session_secrets: Vec::new(),
+            clock: Clock::system,
+            spool: SpoolSettings::default(),
+            clients_max: Maxima::CLIENTS_DEFAULT,
+        }
     }
 
     /// Opens the engine whose accounts, keys and usage are in `dir`, which must be there. Everything that is hashed is
@@ -72,7 +91,7 @@ impl Embedded {
         secret: &[u8],
         progress: impl FnMut(Progress),
     ) -> Result<(Engine, Recovered), EmbeddedError> {
-        let Hashers { homes, keys } = Hashers::new(secret);
+        let Hashers { homes, keys, sessions, daily } = Hashers::new(secret, &self.session_secrets);
         let database = Database::open(&dir.join("tollgate.db")).map_err(EmbeddedError::Database)?;
         let directory =
             Directory::open(database.clone(), homes.clone(), keys).map_err(EmbeddedError::Database)?;
@@ -83,9 +102,12 @@ impl Embedded {
             database,
             spool,
             homes,
-            trusted_proxies: self.trusted_proxies,
+            sessions,
+            daily,
+            proxies: self.proxies,
             clock: self.clock,
             random: random().map_err(EmbeddedError::Random)?,
+            clients_max: self.clients_max,
             shared: None,
         };
         Engine::open(parts, progress).map_err(EmbeddedError::Recover)
@@ -96,13 +118,27 @@ impl Embedded {
 pub(crate) struct Hashers {
     pub(crate) homes: HomeHasher,
     pub(crate) keys: KeyHasher,
+    pub(crate) sessions: SessionKeys,
+    pub(crate) daily: DailyHash,
 }
 
 impl Hashers {
-    pub(crate) fn new(secret: &[u8]) -> Self {
+    pub(crate) fn new(secret: &[u8], session_secrets: &[String]) -> Self {
         let mut home_secret = [0; 16];
         home_secret.copy_from_slice(&blake3::derive_key(HOMES, secret)[..16]);
-        Self { homes: HomeHasher::new(home_secret), keys: KeyHasher::new(&blake3::derive_key(KEYS, secret)) }
+        let sessions = match session_secrets.split_first() {
+            None => SessionKeys::new(secret, &[]),
+            Some((signing, others)) => {
+                let others: Vec<&[u8]> = others.iter().map(String::as_bytes).collect();
+                SessionKeys::new(signing.as_bytes(), &others)
+            }
+        };
+        Self {
+            homes: HomeHasher::new(home_secret),
+            keys: KeyHasher::new(&blake3::derive_key(KEYS, secret)),
+            sessions,
+            daily: DailyHash::new(secret),
+        }
     }
 }
 

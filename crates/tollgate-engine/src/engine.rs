@@ -1,19 +1,24 @@
 //! The engine: everything that a decision needs, in one place that all front ends share.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
+use http::HeaderMap;
 use parking_lot::Mutex;
-use tollgate_core::policy::{Network, Policy};
+use tollgate_core::policy::{Policy, Proxies};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::Spool;
 use tollgate_store::database::Database;
 use tollgate_store::directory::Directory;
 use tollgate_store::hash::HomeHasher;
 use tollgate_store::meters::{MeterTable, Swept};
+use tollgate_store::redis::blocks::SharedBlocks;
 
+use crate::abuse::Blocking;
 use crate::clock::Clock;
+use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
 use crate::ids::DecisionIds;
 use crate::in_flight::InFlight;
 use crate::names::Names;
@@ -21,7 +26,9 @@ use crate::permit::Permits;
 use crate::repeats::Repeats;
 use crate::save::Saved;
 use crate::shared::{Shared, SharedParts};
+use crate::shed::Loads;
 use crate::snapshot::{PolicySnapshot, ReloadError};
+use crate::watch::Watch;
 
 /// What an engine is made of.
 pub struct EngineParts {
@@ -35,12 +42,18 @@ pub struct EngineParts {
     pub spool: Spool,
     /// Names to homes.
     pub homes: HomeHasher,
-    /// Whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: Vec<Network>,
+    /// The keys that sessions are signed with.
+    pub sessions: SessionKeys,
+    /// Addresses as analytics know them.
+    pub daily: DailyHash,
+    /// Who is believed about who called.
+    pub proxies: Proxies,
     /// The clock, given the latest instant on record.
     pub clock: fn(Timestamp) -> Clock,
     /// Something that no other process has.
     pub random: u64,
+    /// How many callers without a key have meters of their own.
+    pub clients_max: u32,
     /// The store that several nodes share; nothing: the meters are in this process.
     pub shared: Option<SharedParts>,
 }
@@ -67,8 +80,12 @@ pub struct Engine {
     pub(crate) database: Database,
     pub(crate) saved: Mutex<Saved>,
     pub(crate) shared: Option<Shared>,
-    trusted_proxies: Vec<Network>,
-    clock: Clock,
+    pub(crate) watch: Watch,
+    pub(crate) sessions: SessionKeys,
+    daily: DailyHash,
+    proxies: Proxies,
+    pub(crate) loads: Loads,
+    clock: Arc<Clock>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -84,6 +101,16 @@ pub struct Counters {
     pub unrecorded: AtomicU64,
     /// Plans that were resolved for a tier that is not defined.
     pub unknown_tier: AtomicU64,
+    /// Requests that were refused at the edge, by their address.
+    pub edge_refused: AtomicU64,
+    /// Requests of callers that are blocked.
+    pub blocked: AtomicU64,
+    /// Requests of callers whose limits were squeezed, because of pressure on their address.
+    pub squeezed: AtomicU64,
+    /// Requests of callers that share a home, because there are too many for one each.
+    pub crowded: AtomicU64,
+    /// Requests of callers with a reputation in each bucket, from the best to the worst.
+    pub reputation: [AtomicU64; 4],
 }
 
 impl Counters {
@@ -95,7 +122,17 @@ impl Counters {
 impl Engine {
     /// The engine with the meters, names and repeats that recovery has found.
     pub(crate) fn assemble(parts: EngineParts, found: Found, clock: Clock) -> Self {
+        let clients_max = usize::try_from(parts.clients_max).unwrap_or(usize::MAX);
+        let clock = Arc::new(clock);
+        let blocks = match &parts.shared {
+            Some(shared) => {
+                let clock = Arc::clone(&clock);
+                Blocking::shared(SharedBlocks::new(shared.blocks.clone()), move || clock.now())
+            }
+            None => Blocking::alone(),
+        };
         Self {
+            watch: Watch::new(&parts.homes, clients_max, blocks),
             snapshot: ArcSwap::from_pointee(found.snapshot),
             directory: parts.directory,
             meters: found.meters,
@@ -110,7 +147,10 @@ impl Engine {
             database: parts.database,
             saved: Mutex::new(found.saved),
             shared: parts.shared.map(Shared::new),
-            trusted_proxies: parts.trusted_proxies,
+            sessions: parts.sessions,
+            daily: parts.daily,
+            proxies: parts.proxies,
+            loads: Loads::new(clock.now()),
             clock,
         }
     }
@@ -146,9 +186,29 @@ impl Engine {
         &self.counters
     }
 
-    /// Whose `X-Forwarded-For` is believed.
-    pub fn trusted_proxies(&self) -> &[Network] {
-        &self.trusted_proxies
+    /// Where a request comes from, as far as that can be believed.
+    pub fn address_of(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        identify::address(peer, headers, &self.proxies)
+    }
+
+    /// What an address is counted by.
+    pub fn prefixes_of(&self, address: IpAddr) -> Prefixes {
+        identify::prefixes(&self.homes, address)
+    }
+
+    /// What stands for an address in logs and analytics, today.
+    pub fn daily_hash(&self, address: IpAddr, now: Timestamp) -> u64 {
+        self.daily.of(address, now)
+    }
+
+    /// The keys that sessions are signed with.
+    pub fn sessions(&self) -> &SessionKeys {
+        &self.sessions
+    }
+
+    /// What the upstreams bear, where load is shed.
+    pub fn loads(&self) -> &Loads {
+        &self.loads
     }
 
     /// Puts another policy into force, as a whole: requests are decided under the old one or under the new one.
@@ -170,6 +230,7 @@ impl Engine {
         if let Some(shared) = &self.shared {
             shared.sweep();
         }
+        self.watch.sweep();
         self.meters.sweep(now)
     }
 

@@ -3,6 +3,7 @@
 //! Every front end builds the same [`CallerRequest`], calls the one [`Engine::decide`] and renders the one
 //! [`Decision`]. None of them knows a limit. The way of a request is the list in `decide.rs`.
 
+pub mod abuse;
 pub mod answer;
 pub mod clock;
 pub mod clustered;
@@ -17,6 +18,7 @@ mod in_flight;
 mod lines;
 mod look;
 mod names;
+mod overload;
 pub mod permit;
 pub mod problem;
 mod record;
@@ -25,8 +27,10 @@ mod repeats;
 pub mod request;
 mod save;
 mod shared;
+pub mod shed;
 pub mod snapshot;
 mod unsettled;
+mod watch;
 
 pub use answer::ErrorCode;
 pub use clock::Clock;
@@ -40,8 +44,9 @@ pub use lines::{HeaderLines, name_of};
 pub use look::AccountLimit;
 pub use permit::{Permit, PermitId};
 pub use recover::{Progress, RecoverError, Recovered};
-pub use request::{CallerRequest, Credential, Hold, Purpose};
+pub use request::{CallerRequest, Credential, Forwarder, Hold, Purpose};
 pub use save::SaveError;
 pub use shared::SharedParts;
 pub use snapshot::{PolicySnapshot, ReloadError};
 pub use unsettled::Unsettled;
+pub use watch::Standing;

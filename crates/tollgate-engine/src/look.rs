@@ -72,7 +72,7 @@ impl Engine {
                 self.meters.settle(&charges, &mut readings);
                 LimitNow::all(&charges, &readings)
             }
-            Some(shared) => shared.look(plan, request).await?,
+            Some(shared) => shared.look(plan, request, None).await?,
         };
         let charges = plan.tariff.plan(&request);
         let pers = charges.charges().iter().map(|charge| charge.limit.per);

@@ -1,15 +1,18 @@
 //! What a front end knows of a request before anything is decided.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use http::HeaderMap;
 use tollgate_core::rule::Amount;
 
 /// One request, as every front end describes it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct CallerRequest<'r> {
     /// Who says to be calling.
     pub credential: Credential<'r>,
+    /// Where it calls from, as far as that can be believed.
+    pub address: Option<IpAddr>,
     /// The method, in capitals.
     pub method: &'r str,
     /// The path, without the query.
@@ -22,6 +25,8 @@ pub struct CallerRequest<'r> {
     pub purpose: Purpose,
     /// Whether it will be finished later.
     pub hold: Hold,
+    /// Who forwards it, if it is admitted.
+    pub forwarder: Forwarder,
 }
 
 /// What a caller presents.
@@ -33,8 +38,6 @@ pub enum Credential<'r> {
     ServiceToken(&'r str),
     /// Nothing; what else is known of it.
     Nothing {
-        /// Where it calls from, as far as that can be believed.
-        address: Option<IpAddr>,
         /// What tells callers behind one address apart.
         headers: &'r HeaderMap,
     },
@@ -42,9 +45,24 @@ pub enum Credential<'r> {
     Ambiguous,
 }
 
-/// Without the secret, and without the address: neither may get into a log.
-impl std::fmt::Debug for Credential<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+/// Without the address, which may not get into a log.
+impl fmt::Debug for CallerRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallerRequest")
+            .field("credential", &self.credential)
+            .field("method", &self.method)
+            .field("path", &self.path)
+            .field("cost", &self.cost)
+            .field("idempotency_key", &self.idempotency_key)
+            .field("purpose", &self.purpose)
+            .field("hold", &self.hold)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Without the secret, which may not get into a log either.
+impl fmt::Debug for Credential<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Key(_) => "Key",
             Self::ServiceToken(_) => "ServiceToken",
@@ -70,4 +88,13 @@ pub enum Hold {
     IfNeeded,
     /// It will: its true cost may be another.
     Yes,
+}
+
+/// Who forwards a request that is admitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Forwarder {
+    /// This process, which sees how long the upstream takes, and may refuse more than it can do.
+    Us,
+    /// Whoever asks.
+    Others,
 }

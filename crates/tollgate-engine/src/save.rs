@@ -1,7 +1,7 @@
 //! Checkpoints: what the meters say is saved now and then, so that a start reads only the end of the spool.
 //!
-//! Which meters changed since the last one, the spool itself tells: every change left a record. Nothing is written
-//! down on the way of a request for it.
+//! Which meters changed since the last one, the spool itself tells: every charge left a record. Only refusals that are
+//! held against a caller leave none, and are noted apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -62,10 +62,24 @@ impl Engine {
     /// Saves what the meters say. Blocking; says how many records the checkpoint covers that the last did not.
     pub fn save(&self, now: Timestamp) -> Result<u64, SaveError> {
         let mut saved = self.saved.lock();
+        let touched = self.watch.touched.take();
+        let done = self.save_since(&mut saved, &touched, now);
+        if done.is_err() {
+            self.watch.touched.put_back(touched);
+        }
+        done
+    }
+
+    fn save_since(
+        &self,
+        saved: &mut Saved,
+        touched: &BTreeSet<HomeId>,
+        now: Timestamp,
+    ) -> Result<u64, SaveError> {
         self.spool.flush().map_err(SaveError::Flush)?;
         // Not the tail: a record before it may still be on its way into its slot.
         let until = self.spool.durable();
-        let mut changed = BTreeSet::new();
+        let mut changed = touched.clone();
         let mut names = BTreeMap::new();
         let report = self.spool.read(saved.position, |position, record| {
             if position >= until {
@@ -78,7 +92,7 @@ impl Engine {
         });
         report.map_err(SaveError::Read)?;
         let covered = until.0.saturating_sub(saved.position.0);
-        if covered == 0 {
+        if covered == 0 && changed.is_empty() {
             return Ok(0);
         }
         // Meters first: a limit that is entered meanwhile is not in any image yet.

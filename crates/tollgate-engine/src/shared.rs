@@ -4,21 +4,18 @@ mod decide;
 mod fallback;
 mod finish;
 mod journal;
+mod turns;
 
 use std::fmt;
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex, MutexGuard};
-use tollgate_core::plan::HomeId;
 use tollgate_core::tariff::{Plan, Request};
-use tollgate_store::redis::{Homes, Meters, NodeId, Owed};
+use tollgate_store::redis::{Homes, Link, Meters, NodeId, Owed};
 
 use fallback::Fallbacks;
 use journal::Journal;
-
-/// Names that are being charged wait for each other in so many lines.
-const LINES: usize = 64;
+use turns::Turns;
 
 /// What an engine needs to decide by a store that several nodes share.
 #[derive(Clone)]
@@ -29,6 +26,8 @@ pub struct SharedParts {
     pub journal: Meters,
     /// This node.
     pub node: NodeId,
+    /// The way to the blocks of all nodes.
+    pub blocks: Link,
 }
 
 impl fmt::Debug for SharedParts {
@@ -45,7 +44,7 @@ pub(crate) struct Shared {
     runtime: Handle,
     pub(crate) journal: Journal,
     fallbacks: Fallbacks,
-    lines: Box<[Mutex<()>]>,
+    turns: Turns,
 }
 
 impl Shared {
@@ -57,7 +56,7 @@ impl Shared {
             runtime: Handle::current(),
             journal: Journal::new(parts.journal, parts.node),
             fallbacks: Fallbacks::default(),
-            lines: (0..LINES).map(|_| Mutex::default()).collect(),
+            turns: Turns::default(),
         }
     }
 
@@ -68,10 +67,5 @@ impl Shared {
 
     fn owed(&self, plan: &Arc<Plan>, request: Request) -> Owed {
         Owed { plan: Arc::clone(plan), request, holder: self.node }
-    }
-
-    /// Of two requests with one name, one waits here until the other is decided.
-    async fn line(&self, home: HomeId, key: u64) -> MutexGuard<'_, ()> {
-        self.lines[usize::try_from((home.0 ^ u128::from(key)) % LINES as u128).unwrap_or(0)].lock().await
     }
 }

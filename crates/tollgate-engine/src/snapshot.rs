@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use tollgate_core::file;
 use tollgate_core::file::Problem;
-use tollgate_core::policy::{Policy, RouteIndex, Tier, TierName};
+use tollgate_core::policy::{Conduct, Policy, RouteIndex, Tier, TierName};
+use tollgate_core::rule::TokenBucket;
 use tollgate_core::tariff::{AccountCalendar, Plan};
 use tollgate_store::database::DatabaseError;
 use tollgate_store::directory::{PlanMemo, Standing, StoreError};
@@ -22,12 +23,19 @@ pub struct PolicySnapshot {
     policy: Policy,
     /// The numbers of the routes' names in ledger records.
     routes: Vec<u32>,
+    /// What one IPv6 network may send: as much as so many addresses.
+    network: Option<TokenBucket>,
     /// Plans that several accounts share. Negotiated ones are kept by their accounts alone.
     plans: Mutex<BTreeMap<PlanName, Arc<Plan>>>,
+    /// The plan of callers without a key.
+    anonymous: OnceLock<Option<Arc<Plan>>>,
 }
 
 /// What accounts have in common that share a plan.
 type PlanName = (TierName, Option<String>, u8);
+
+/// A /48 of IPv6 may send as much as this many of its /64s: it holds 65,536, and they may all be one caller's.
+const NETWORK_ADDRESSES: u64 = 16;
 
 /// Why a policy does not replace the one in force.
 #[derive(Debug)]
@@ -85,7 +93,18 @@ impl PolicySnapshot {
         for tier in &policy.tiers {
             number(tier.name.as_str())?;
         }
-        Ok(Self { version, policy, routes, plans: Mutex::default() })
+        let network = policy.edge.map(|edge| edge.bucket.times(NETWORK_ADDRESSES));
+        Ok(Self { version, policy, routes, network, plans: Mutex::default(), anonymous: OnceLock::new() })
+    }
+
+    /// What one IPv6 network may send, where addresses are limited.
+    pub(crate) fn network(&self) -> Option<&TokenBucket> {
+        self.network.as_ref()
+    }
+
+    /// What is remembered of how callers behave.
+    fn conduct(&self) -> Conduct {
+        Conduct { reputation: self.policy.reputation, blocks: self.policy.blocks }
     }
 
     /// Counts up with every policy that came into force.
@@ -143,7 +162,8 @@ impl PolicySnapshot {
         let make = |tier: &Tier| {
             // A name that cannot be stored now is stored with the next reload; until then records name no tier.
             let number = names.number(tier.name.as_str()).unwrap_or(0);
-            Arc::new(Plan::new(tier, &standing.calendar, number, |limit| meters.enter(limit)))
+            let plan = Plan::new(tier, &standing.calendar, number, |limit| meters.enter(limit));
+            Arc::new(plan.with_conduct(&self.conduct().for_keys(), |limit| meters.enter(limit)))
         };
         if let Some(body) = &standing.custom
             && let Ok(tier) = file::read_tier(body.as_bytes(), &standing.tier, &self.policy.routes)
@@ -158,15 +178,16 @@ impl PolicySnapshot {
         Some((plan, resolved))
     }
 
-    /// The plan of callers without a key, if they are served.
+    /// The plan of callers without a key, if they are served. It is not shared with accounts of the same tier: what is
+    /// remembered of the callers may be more.
     pub(crate) fn anonymous_plan(&self, meters: &MeterTable, names: &Names) -> Option<Arc<Plan>> {
-        let tier = self.policy.tiers.get(self.policy.identity.anonymous.as_ref()?.as_str())?;
-        let calendar = AccountCalendar::default();
         let make = || {
+            let tier = self.policy.tiers.get(self.policy.identity.anonymous.as_ref()?.as_str())?;
             let number = names.number(tier.name.as_str()).unwrap_or(0);
-            Arc::new(Plan::new(tier, &calendar, number, |limit| meters.enter(limit)))
+            let plan = Plan::new(tier, &AccountCalendar::default(), number, |limit| meters.enter(limit));
+            Some(Arc::new(plan.with_conduct(&self.conduct(), |limit| meters.enter(limit))))
         };
-        Some(Arc::clone(self.plans.lock().entry(shared_name(tier, &calendar)).or_insert_with(make)))
+        self.anonymous.get_or_init(make).clone()
     }
 
     /// Whether what was negotiated with an account goes with this policy.

@@ -1,4 +1,4 @@
-//! The admin API: accounts, keys, the policy, the audit trail, and how the process is doing.
+//! The admin API: accounts, keys, callers that misbehave, the policy, the audit trail, and how the process is doing.
 //!
 //! This file is its table of contents; every endpoint is a file of its own, named by what it does. Types that are
 //! serialised live here and nowhere deeper: the directory knows nothing of JSON.
@@ -6,6 +6,8 @@
 mod accounts;
 mod audit;
 mod auth;
+mod blocks;
+mod clients;
 mod health;
 mod home;
 mod input;
@@ -90,6 +92,10 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(keys::list::list, keys::create::create))
         .routes(routes!(keys::show::show, keys::revoke::revoke))
         .routes(routes!(keys::rotate::rotate))
+        .routes(routes!(blocks::list::list, blocks::create::create, blocks::delete::delete_of))
+        .routes(routes!(blocks::delete::delete))
+        .routes(routes!(clients::show::show))
+        .routes(routes!(clients::reset::reset))
         .routes(routes!(tiers::list::list))
         .routes(routes!(policy::show::show))
         .routes(routes!(policy::validate::validate))

@@ -26,6 +26,8 @@ use hyper::body::Incoming;
 use tollgate_engine::Engine;
 
 use crate::listen::{Answers, Peer};
+use sessions::Verifying;
+pub use sessions::{NoSecret, challenge_secret};
 
 /// An answer of the decision API.
 pub type Reply = Response<Full<Bytes>>;
@@ -34,12 +36,13 @@ pub type Reply = Response<Full<Bytes>>;
 #[derive(Clone, Debug)]
 pub struct DecisionService {
     engine: Arc<Engine>,
+    verifying: Arc<Verifying>,
 }
 
 impl DecisionService {
     /// The API over this engine.
     pub fn new(engine: Arc<Engine>) -> Self {
-        Self { engine }
+        Self { engine, verifying: Arc::default() }
     }
 
     /// Answers one request, of this peer if it is known.
@@ -47,7 +50,7 @@ impl DecisionService {
     where
         B: Body<Data = Bytes> + Unpin,
     {
-        routes::answer(&self.engine, request, peer).await
+        routes::answer(&self.engine, &self.verifying, request, peer).await
     }
 }
 

@@ -3,7 +3,6 @@
 //! It knows no limit. It never buffers a body, never repeats a request of which a byte was sent, and never says where
 //! the upstream is.
 
-mod dial;
 mod download;
 mod echo;
 mod forward;

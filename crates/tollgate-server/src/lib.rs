@@ -4,6 +4,7 @@
 
 pub mod admin;
 pub mod decision;
+mod dial;
 pub mod gateway;
 pub mod listen;
 pub mod shape;

@@ -1,6 +1,7 @@
 //! Meters in memory: a table of homes, each behind its own lock.
 
 mod array;
+mod beside;
 mod cell;
 mod home;
 mod image;

@@ -3,6 +3,8 @@
 //! A home is one string and settling is one script, so all charges of a request are atomic and cost one round trip.
 //! What a call that was cut off has done is never guessed: [`Meters::resolve`] asks, and settles it for good.
 
+pub mod blocks;
+mod channel;
 pub mod check;
 pub(crate) mod directory;
 mod homes;
@@ -10,6 +12,6 @@ pub mod link;
 mod meters;
 mod wire;
 
-pub use homes::{Away, BreakerSettings, Count, Homes, HomesCounters, HomesSettings, Owed, StoreMode};
+pub use homes::{Away, BreakerSettings, Count, Expiry, Homes, HomesCounters, HomesSettings, Owed, StoreMode};
 pub use link::{Address, BadAddress, Link, LinkError, LinkOptions, Password, QueryError};
 pub use meters::{Applied, Ask, CallError, HomeCall, Meters, NodeId, Resolved, Seq, Settled};

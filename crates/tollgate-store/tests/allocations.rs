@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollgate_core::file;
 use tollgate_core::plan::{HomeId, Mode};
+use tollgate_core::policy::{Bucket, Conduct};
 use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::settle::{Outcome, Readings};
-use tollgate_core::tariff::{AccountCalendar, Charges, Request, Tariff};
+use tollgate_core::tariff::{AccountCalendar, Charges, Plan, Request};
 use tollgate_core::time::Timestamp;
 use tollgate_store::meters::MeterTable;
 
@@ -36,16 +37,25 @@ static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn a_decision_allocates_nothing() {
-    let policy = file::read(b"tiers: {free: {rate: 10, burst: 20, quota: 50_000}}").unwrap().policy;
+    let text = b"tiers: {free: {rate: 10, burst: 20, quota: 50_000}}\nreputation: {}\nblocks: {}";
+    let policy = file::read(text).unwrap().policy;
     let table = MeterTable::new();
     let tier = policy.tiers.iter().next().unwrap();
-    let tariff = Tariff::new(tier, &AccountCalendar::default(), |limit| table.enter(limit));
+    let plan = || Plan::new(tier, &AccountCalendar::default(), 1, |limit| table.enter(limit));
+    decisions_allocate_nothing(&table, &plan(), HomeId(7));
+    // Nor does watching somebody who is never refused.
+    let conduct = Conduct { reputation: policy.reputation, blocks: policy.blocks };
+    let watched = plan().with_conduct(&conduct, |limit| table.enter(limit)).expecting(Bucket::Low);
+    decisions_allocate_nothing(&table, &watched, HomeId(8));
+}
+
+fn decisions_allocate_nothing(table: &MeterTable, sold: &Plan, home: HomeId) {
     let mut readings = Readings::new();
     let mut decide = |secs: u32| {
-        let (home, key) = (HomeId(7), Some(NonZeroU32::MIN));
+        let key = Some(NonZeroU32::MIN);
         let (now, mode, slot) = (Timestamp::from_secs(1_790_000_000 + secs), Mode::Charge, SlotId(0));
         let (route, cost, which) = (None, Amount::ONE, Charges::All);
-        let plan = tariff.plan(&Request { home, key, route, cost, now, mode, which, slot });
+        let plan = sold.tariff.plan(&Request { home, key, route, cost, now, mode, which, slot });
         assert!(matches!(table.settle(&plan, &mut readings), Outcome::Admitted { .. }));
     };
     // The first decision makes the home; after a sweep the refilled bucket is made anew.

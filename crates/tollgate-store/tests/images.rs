@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tollgate_core::image::BadImage;
 use tollgate_core::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
-use tollgate_core::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
+use tollgate_core::plan::{Charge, ChargePlan, Due, HomeId, Mode, Sharer};
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Amount, LEASE_DEFAULT, Rule, TokenBucket, Windowed};
 use tollgate_core::settle::{Outcome, Readings};
@@ -41,7 +41,8 @@ fn plan<'l>(table: &MeterTable, home: HomeId, limits: &'l [Limit], mode: Mode) -
     let mut plan = ChargePlan::new(home, NOW, mode, SlotId(0));
     for limit in limits {
         let sharer = if limit.axis == Axis::Rate { Sharer::key(NonZeroU32::MIN) } else { Sharer::ALL };
-        plan.add(Charge { limit, id: table.enter(limit), sharer, cost: Amount::ONE, period: None });
+        let (id, cost, due) = (table.enter(limit), Amount::ONE, Due::Admission);
+        plan.add(Charge { limit, id, sharer, cost, period: None, due });
     }
     plan
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollgate_core::calendar::{Calendar, CalendarUnit};
 use tollgate_core::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
-use tollgate_core::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
+use tollgate_core::plan::{Charge, ChargePlan, Due, HomeId, Mode, Sharer};
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Amount, LEASE_DEFAULT, Rule, TokenBucket};
 use tollgate_core::settle::{Outcome, Readings};
@@ -37,7 +37,8 @@ fn ask(table: &MeterTable, home: u128, limits: &[Limit], mode: Mode, slot: u64) 
     let mut plan = ChargePlan::new(HomeId(home), NOW, mode, SlotId(slot));
     for limit in limits {
         let sharer = if limit.axis == Axis::Rate { Sharer::key(NonZeroU32::MIN) } else { Sharer::ALL };
-        plan.add(Charge { limit, id: table.enter(limit), sharer, cost: Amount::ONE, period: None });
+        let (id, cost, due) = (table.enter(limit), Amount::ONE, Due::Admission);
+        plan.add(Charge { limit, id, sharer, cost, period: None, due });
     }
     table.settle(&plan, &mut Readings::new())
 }
@@ -207,7 +208,8 @@ fn a_peek_at_a_stranger_makes_nobody_a_home() {
 
 fn used(table: &MeterTable, home: u128, limit: &Limit) -> u64 {
     let mut plan = ChargePlan::new(HomeId(home), NOW, Mode::Peek, SlotId(0));
-    plan.add(Charge { limit, id: table.enter(limit), sharer: Sharer::ALL, cost: Amount::ONE, period: None });
+    let (id, cost, due) = (table.enter(limit), Amount::ONE, Due::Admission);
+    plan.add(Charge { limit, id, sharer: Sharer::ALL, cost, period: None, due });
     let mut readings = Readings::new();
     table.settle(&plan, &mut readings);
     readings[0].used

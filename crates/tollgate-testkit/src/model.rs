@@ -62,6 +62,24 @@ pub enum Axis {
     Rate,
     Concurrency,
     Quota,
+    Conduct,
+}
+
+/// When a charge is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it all")]
+pub enum Due {
+    Admission,
+    Refusal,
+}
+
+/// What must remain at the charge at `place`, or nothing is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it all")]
+pub struct Expects {
+    pub place: usize,
+    pub least: u64,
+    pub most: u64,
 }
 
 /// What one request owes to one meter.
@@ -79,6 +97,8 @@ pub struct Charge {
     pub cost: u64,
     /// For a calendar: start and end of the period that `now` lies in, in nanoseconds.
     pub period: Option<(u64, u64)>,
+    /// When it is due.
+    pub due: Due,
 }
 
 /// What a request asks for.
@@ -122,6 +142,11 @@ pub enum Outcome {
     NeverFits {
         /// The first such charge in order.
         by: usize,
+    },
+    /// A meter does not say what was expected of it.
+    Elsewhere {
+        /// What remains there.
+        remaining: u64,
     },
 }
 

@@ -4,6 +4,7 @@
 mod client;
 mod cluster;
 mod engine;
+mod impostor;
 mod launch;
 mod reply;
 mod sentinels;
@@ -12,6 +13,7 @@ mod server;
 pub use client::{Client, Duplex};
 pub use cluster::Cluster;
 pub use engine::Engine;
+pub use impostor::Impostor;
 pub use launch::RedisLaunch;
 pub use reply::Reply;
 pub use sentinels::Sentinels;

@@ -80,7 +80,10 @@ where
                 }
                 StageProjection::Calling { call, carried } => {
                     let response = ready!(call.poll(context));
-                    let carried = carried.take();
+                    let mut carried = carried.take();
+                    if let Some(passage) = carried.as_mut().and_then(|carried| carried.passage.take()) {
+                        passage.end(response.as_ref().ok().map(Response::status));
+                    }
                     return Poll::Ready(response.map(|response| answer(response, carried)));
                 }
                 StageProjection::Ready { response } => {

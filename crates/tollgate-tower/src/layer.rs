@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
 use tollgate_core::policy::HttpUrl;
 use tollgate_engine::{
-    Answer, CallerRequest, Decision, Engine, Hold, PolicySnapshot, Purpose, Unsettled, identify,
+    Answer, CallerRequest, Decision, Engine, Forwarder, Hold, PolicySnapshot, Purpose, Unsettled, identify,
 };
 use tower_layer::Layer;
 use tower_service::Service;
@@ -18,6 +18,7 @@ use crate::body::GuardedBody;
 use crate::denial::denial;
 use crate::future::Answering;
 use crate::guard::InFlight;
+use crate::passage::Passage;
 use crate::peer::Peer;
 
 /// What the names of headers start with that only Tollgate may set.
@@ -122,9 +123,9 @@ async fn decided(engine: &Engine, parts: &Parts) -> Decision {
 fn asked<'r>(engine: &Engine, policy: &'r PolicySnapshot, parts: &'r Parts) -> CallerRequest<'r> {
     let headers = &parts.headers;
     let peer = parts.extensions.get::<Peer>();
-    let address = peer.map(|peer| identify::address(peer.0.ip(), headers, engine.trusted_proxies()));
     CallerRequest {
-        credential: identify::credential(&policy.policy().identity, headers, address),
+        credential: identify::credential(&policy.policy().identity, headers),
+        address: peer.map(|peer| engine.address_of(peer.0.ip(), headers)),
         method: parts.method.as_str(),
         path: parts.uri.path(),
         cost: None,
@@ -132,6 +133,7 @@ fn asked<'r>(engine: &Engine, policy: &'r PolicySnapshot, parts: &'r Parts) -> C
         idempotency_key: None,
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
+        forwarder: Forwarder::Us,
     }
 }
 
@@ -140,6 +142,7 @@ fn asked<'r>(engine: &Engine, policy: &'r PolicySnapshot, parts: &'r Parts) -> C
 pub(crate) struct Carried {
     pub(crate) headers: tollgate_engine::HeaderLines,
     pub(crate) held: Option<InFlight>,
+    pub(crate) passage: Option<Passage>,
 }
 
 /// What becomes of a request that was decided on.
@@ -171,7 +174,8 @@ pub(crate) fn pass<B, R>(
     if let Some(upstream) = decision.upstream() {
         request.extensions_mut().insert(Passed { upstream: upstream.clone() });
     }
-    Passing::Through(request, Carried { headers: decision.headers(), held })
+    let passage = decision.ticket.take().map(|ticket| Passage::begin(Arc::clone(engine), ticket));
+    Passing::Through(request, Carried { headers: decision.headers(), held, passage })
 }
 
 /// Tells the service who is calling. What the caller itself says about that is not passed on.

@@ -10,6 +10,7 @@ mod future;
 mod guard;
 mod layer;
 mod merge;
+mod passage;
 mod peer;
 
 pub use body::GuardedBody;

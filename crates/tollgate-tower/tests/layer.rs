@@ -212,3 +212,46 @@ async fn in_strict_mode_the_service_is_asked_once_the_record_is_on_disk() {
     assert_eq!(place.send(place.get("/")).await.status(), 200);
     assert_eq!(place.engine.spool().durable(), place.engine.spool().tail());
 }
+
+/// A service that never answers.
+#[derive(Clone)]
+struct Silent;
+
+impl Service<Request<()>> for Silent {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = std::future::Pending<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<()>) -> Self::Future {
+        std::future::pending()
+    }
+}
+
+#[tokio::test]
+async fn a_place_at_the_service_is_free_with_the_head_of_its_answer_or_when_nobody_waits() {
+    let place = Place::new("{tiers: {free: {rate: 1_000}}, shedding: {}}", "free").await;
+    let in_flight = || place.engine.loads().look().in_flight;
+    let response = place.send(place.get("/")).await;
+    assert_eq!((response.status(), in_flight()), (StatusCode::OK, 0), "before the body was read");
+    let mut silent = TollgateLayer::new(Arc::clone(&place.engine)).layer(Silent);
+    let mut ask = || silent.call(place.get("/").body(()).unwrap());
+    let mut waiting = vec![ask(), ask()];
+    assert_eq!(in_flight(), 2);
+    waiting.pop();
+    assert_eq!(in_flight(), 1);
+    while in_flight() < place.engine.loads().look().limit {
+        waiting.push(ask());
+    }
+    let refused = place.send(place.get("/")).await;
+    assert_eq!(
+        (refused.status(), header(&refused, "retry-after")),
+        (StatusCode::SERVICE_UNAVAILABLE, Some("1"))
+    );
+    assert_eq!(place.inner.calls.load(Ordering::Relaxed), 1);
+    drop(waiting);
+    assert_eq!(in_flight(), 0);
+}

@@ -2,13 +2,16 @@
 
 mod account;
 mod admin;
+mod block;
 mod check;
+mod client;
 mod key;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use tollgate_core::policy::url::BadUrl;
 use tollgate_core::policy::{Document, HttpUrl, StoreSettings};
 
 use crate::http_client::Endpoint;
@@ -16,7 +19,9 @@ use crate::output::Format;
 
 pub(crate) use account::{Account, AccountCreate, AccountDelete, AccountList, AccountSetTier, AccountShow};
 pub(crate) use admin::{Admin, ListPart, Sure};
+pub(crate) use block::{Block, BlockAdd, BlockList, BlockRemove};
 pub(crate) use check::Check;
+pub(crate) use client::{Client, ClientReset, ClientShow};
 pub(crate) use key::{Key, KeyCreate, KeyList, KeyRevoke, KeyRotate, KeyShow};
 
 /// An exact gatekeeper for APIs sold in plans: rate, quota and concurrency in one decision, recorded for the bill.
@@ -46,7 +51,7 @@ Without a policy file a sample with three tiers is used, and on the first start 
 them are made and shown once. Without an upstream a built-in echo answers.
 
 Secrets come from variables or files only: TOLLGATE_ADMIN_TOKEN and TOLLGATE_SECRET; when missing they are made and
-kept in the data directory.
+kept in the data directory. TOLLGATE_SESSION_SECRET, if set, signs session cookies in place of TOLLGATE_SECRET.
 
 SIGTERM: finish what is in flight, then exit 0. SIGHUP: read the policy file again.")]
     Serve(Serve),
@@ -71,6 +76,20 @@ Example:
 Example:
   tollgate key create acme --name production")]
     Key(Key),
+
+    /// Block callers, list who is blocked, and lift blocks.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Example:
+  tollgate block add cl_0f1e2d3c4b5a69788796a5b4c3d2e1f0 --for 24h && tollgate block list")]
+    Block(Block),
+
+    /// Show and reset what is held against callers without a key.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Example:
+  tollgate client show cl_0f1e2d3c4b5a69788796a5b4c3d2e1f0")]
+    Client(Client),
 
     /// Ask a running server whether a request would be admitted, and charge it unless told otherwise.
     #[command(after_help = "\
@@ -192,8 +211,10 @@ fn upstream(text: &str) -> Result<HttpUrl, String> {
 }
 
 fn store(text: &str) -> Result<StoreSettings, String> {
-    StoreSettings::parse(text)
-        .map_err(|_| "expected `embedded` or a URL such as redis://127.0.0.1:6379".to_owned())
+    StoreSettings::parse(text).map_err(|bad| match bad {
+        BadUrl::Password => "put the password into the variable TOLLGATE_REDIS_PASSWORD".to_owned(),
+        _ => "expected `embedded` or a URL such as redis://127.0.0.1:6379".to_owned(),
+    })
 }
 
 /// What can be done with policy files.

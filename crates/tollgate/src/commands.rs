@@ -4,7 +4,9 @@ use crate::cli::Command;
 use crate::exit::Exit;
 
 mod account;
+mod block;
 mod check;
+mod client;
 mod completions;
 mod config;
 mod key;
@@ -20,6 +22,8 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<Exit> {
         Command::Config(command) => config::run(command),
         Command::Account(command) => account::run(command),
         Command::Key(command) => key::run(command),
+        Command::Block(command) => block::run(command),
+        Command::Client(command) => client::run(command),
         Command::Check(args) => check::run(args),
         Command::Ready(args) => ready::run(args),
         Command::Completions(args) => completions::run(args),

@@ -4,6 +4,8 @@
 pub(crate) const ADMIN_TOKEN: &str = "TOLLGATE_ADMIN_TOKEN";
 /// The secret from which hashes and signatures are made.
 pub(crate) const SECRET: &str = "TOLLGATE_SECRET";
+/// The secrets that sessions are signed with: the first one signs, what any of them signed is accepted.
+pub(crate) const SESSION_SECRET: &str = "TOLLGATE_SESSION_SECRET";
 /// The key that a check is asked with.
 pub(crate) const KEY: &str = "TOLLGATE_KEY";
 /// The service token that a check is asked with.
@@ -13,6 +15,8 @@ pub(crate) const SERVICE_TOKEN: &str = "TOLLGATE_SERVICE_TOKEN";
 pub(crate) const REDIS_USERNAME: &str = "TOLLGATE_REDIS_USERNAME";
 /// The password of that user.
 pub(crate) const REDIS_PASSWORD: &str = "TOLLGATE_REDIS_PASSWORD";
+/// The password of the sentinels that lead to the store.
+pub(crate) const REDIS_SENTINEL_PASSWORD: &str = "TOLLGATE_REDIS_SENTINEL_PASSWORD";
 
 /// The value of a variable, if it is set and not empty.
 pub(crate) fn secret(name: &str) -> anyhow::Result<Option<String>> {

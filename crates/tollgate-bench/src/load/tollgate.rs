@@ -65,8 +65,18 @@ impl Tollgate {
 
     /// Starts it and waits until its ready file is there, looked for this often.
     pub(crate) fn start(&self, cores: Cores, look_every: Duration) -> Result<(Server, Addresses)> {
+        self.start_with(POLICY, cores, look_every)
+    }
+
+    /// The same with another policy.
+    pub(crate) fn start_with(
+        &self,
+        text: &str,
+        cores: Cores,
+        look_every: Duration,
+    ) -> Result<(Server, Addresses)> {
         let (policy, ready) = (self.folder.join("policy.yaml"), self.folder.join("ready.json"));
-        std::fs::write(&policy, POLICY).context("cannot write the policy")?;
+        std::fs::write(&policy, text).context("cannot write the policy")?;
         let _ = std::fs::remove_file(&ready);
         let mut command = Command::new(&self.program);
         command.arg("serve").arg("--config").arg(&policy).arg("--data-dir").arg(self.data_dir());

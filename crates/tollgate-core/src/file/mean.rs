@@ -19,6 +19,7 @@ mod routes;
 mod rule;
 mod server;
 mod shadow;
+mod shedding;
 mod tier;
 mod tiers;
 
@@ -40,6 +41,7 @@ pub(super) fn document(typed: &DocumentBody, sink: &mut Sink) -> Option<Document
     let reputation = optional(&typed.reputation, |body| abuse::reputation(body, sink));
     let blocks = optional(&typed.blocks, |body| abuse::blocks(body, sink));
     let pressure = optional(&typed.pressure, |body| abuse::pressure(body, sink));
+    let shedding = optional(&typed.shedding, |body| shedding::shedding(body, sink));
     let degraded = section(&typed.degraded, |body| Some(abuse::degraded(body)));
     let responses = section(&typed.responses, |body| Some(ledger::responses(body, sink)));
     let ledger = section(&typed.ledger, |body| ledger::ledger(body, sink));
@@ -55,6 +57,7 @@ pub(super) fn document(typed: &DocumentBody, sink: &mut Sink) -> Option<Document
             reputation: reputation?,
             blocks: blocks?,
             pressure: pressure?,
+            shedding: shedding?,
             degraded: degraded?,
             responses: responses?,
             ledger: ledger?,

@@ -10,6 +10,7 @@ use super::sink::Sink;
 use super::yaml::{Entry, Node, Value};
 
 mod abuse;
+mod delay;
 mod document;
 mod factor;
 mod fields;
@@ -18,6 +19,7 @@ mod limit;
 mod number;
 mod route;
 mod server;
+mod shedding;
 mod span;
 mod status;
 mod text;
@@ -25,6 +27,7 @@ mod tier;
 mod word;
 
 pub(super) use abuse::{AppliesToWord, BlocksBody, EdgeBody, EdgePer, PressureBody, ReputationBody};
+pub(super) use delay::Delay;
 pub(super) use document::{
     AlertsBody, DegradedBody, DegradedQuotaWord, DegradedRateWord, DocumentBody, DurabilityWord,
     HeaderFamilyWord, LedgerBody, QuotaResetWord, ResponsesBody,
@@ -35,7 +38,10 @@ pub(super) use identity::{ChallengeBody, IdentityBody, SessionCookieBody};
 pub(super) use limit::{Algorithm, LimitAxis, LimitBody, Overrun, PerWord};
 pub(super) use number::Whole;
 pub(super) use route::RouteBody;
-pub(super) use server::{MaximaBody, ServerBody, TimeoutsBody, UpstreamHostWord, UpstreamProtocolWord};
+pub(super) use server::{
+    ForwardedWord, MaximaBody, ServerBody, TimeoutsBody, UpstreamHostWord, UpstreamProtocolWord,
+};
+pub(super) use shedding::SheddingBody;
 pub(super) use span::{AmountPer, Span, parse_span};
 pub(super) use status::Status;
 pub(super) use text::{Text, Verbatim};

@@ -1,7 +1,10 @@
 //! The settings of the abuse signals: the edge, reputation, blocks, pressure.
 
+use std::ops::RangeInclusive;
+
 use super::percent::Percent;
-use crate::rule::TokenBucket;
+use crate::rule::token_bucket::BadBucket;
+use crate::rule::{Amount, TokenBucket, Windowed};
 use crate::time::{Nanos, Window};
 
 const TEN_MINUTES: Window = match Window::from_secs(600) {
@@ -41,12 +44,110 @@ pub struct Reputation {
 impl Reputation {
     /// What a caller starts with, and never exceeds.
     pub const POINTS_MAX: u8 = 100;
-    /// Six violations in a row are forgiven before limits shrink (below 75 points).
+    /// Five violations in a row are forgiven; with the sixth, limits shrink (below 75 points).
     pub const PENALTY_DEFAULT: u8 = 5;
     /// Recovery is slow: one violation is forgotten after fifty minutes.
     pub const RECOVER_DEFAULT: u8 = 1;
     /// See [`Reputation::RECOVER_DEFAULT`].
     pub const RECOVER_PER_DEFAULT: Window = TEN_MINUTES;
+
+    /// How somebody with this many points is treated.
+    pub const fn bucket(score: u8) -> Bucket {
+        match score {
+            75.. => Bucket::Low,
+            50..75 => Bucket::Medium,
+            25..50 => Bucket::High,
+            ..25 => Bucket::Critical,
+        }
+    }
+
+    /// After how long somebody with this many points may use all of its limits again.
+    pub fn time_until_low(&self, score: u8) -> Nanos {
+        let missing = Bucket::Low.scores().start().saturating_sub(score.into());
+        let nanos = u128::from(missing) * u128::from(self.recover_per.as_nanos());
+        Nanos(u64::try_from(nanos.div_ceil(self.recover.max(1).into())).unwrap_or(u64::MAX))
+    }
+
+    /// The meter of the points: what remains of it is the score.
+    pub fn meter(&self) -> Result<TokenBucket, BadBucket> {
+        TokenBucket::new(self.recover.into(), self.recover_per, Self::POINTS_MAX.into())
+    }
+}
+
+/// How much harm is expected of a caller, by its reputation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Bucket {
+    /// It may use all of its limits.
+    Low,
+    /// Somewhat less.
+    Medium,
+    /// Much less.
+    High,
+    /// Hardly anything.
+    Critical,
+}
+
+impl Bucket {
+    /// All of them, from the best reputation to the worst.
+    pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Critical];
+
+    /// What is left of the limits.
+    pub const fn share(self) -> Percent {
+        const fn percent(percent: u64) -> Percent {
+            match Percent::new(percent) {
+                Some(share) => share,
+                None => Percent::FULL,
+            }
+        }
+        match self {
+            Self::Low => Percent::FULL,
+            Self::Medium => percent(60),
+            Self::High => percent(30),
+            Self::Critical => percent(10),
+        }
+    }
+
+    /// The scores that lead here.
+    pub const fn scores(self) -> RangeInclusive<u64> {
+        match self {
+            Self::Low => 75..=Reputation::POINTS_MAX as u64,
+            Self::Medium => 50..=74,
+            Self::High => 25..=49,
+            Self::Critical => 0..=24,
+        }
+    }
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// What is remembered of how a caller behaves: meters that refusals are charged to, beside its limits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Conduct {
+    /// Its reputation.
+    pub reputation: Option<Reputation>,
+    /// Its refusals, up to a block.
+    pub blocks: Option<Blocks>,
+}
+
+impl Conduct {
+    /// The most meters there are of it.
+    pub const METERS_MAX: usize = 2;
+
+    /// What concerns callers with a key.
+    pub fn for_keys(self) -> Self {
+        Self {
+            reputation: self.reputation.filter(|reputation| reputation.applies_to == AppliesTo::All),
+            blocks: self.blocks.filter(|blocks| blocks.applies_to == AppliesTo::All),
+        }
+    }
 }
 
 /// Callers that are refused again and again are answered from a local table for a while.
@@ -68,7 +169,7 @@ impl Blocks {
     /// A well-behaved client that ignores one `Retry-After` does not get this far; a loop without a pause does, at
     /// once.
     pub const AFTER_DEFAULT: u32 = 10;
-    /// The most refusals that may be asked for: each caller's are remembered one by one.
+    /// The most refusals that may be asked for. Whoever is let go on longer has limits that are too wide.
     pub const AFTER_MAX: u32 = 10_000;
     /// See [`Blocks::AFTER_DEFAULT`].
     pub const WITHIN_DEFAULT: Window = Window::MINUTE;
@@ -76,6 +177,11 @@ impl Blocks {
     pub const FIRST_DEFAULT: Nanos = Nanos::from_secs(60);
     /// An address may have a new owner after this long.
     pub const MAX_DEFAULT: Nanos = Nanos::from_secs(3_600);
+
+    /// The meter of the refusals: once nothing remains of it, the caller is blocked.
+    pub fn meter(&self) -> Windowed {
+        Windowed { limit: Amount::new(self.after.into()).unwrap_or(Amount::ONE), window: self.within }
+    }
 }
 
 /// Too many different fingerprints behind one address make the limits of the clients behind it smaller.
@@ -105,4 +211,20 @@ impl Pressure {
     };
     /// Long enough that rotating fingerprints does not pay.
     pub const LENGTH_DEFAULT: Nanos = Nanos::from_secs(3_600);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bucket, Reputation};
+
+    #[test]
+    fn every_score_is_in_the_bucket_that_says_so_and_in_no_other() {
+        for score in 0..=Reputation::POINTS_MAX {
+            let has = |bucket: &Bucket| bucket.scores().contains(&u64::from(score));
+            let found: Vec<Bucket> = Bucket::ALL.into_iter().filter(has).collect();
+            assert_eq!(found, [Reputation::bucket(score)], "{score}");
+        }
+        assert_eq!(Bucket::ALL.map(|bucket| bucket.share().get()), [100, 60, 30, 10]);
+        assert_eq!(Bucket::ALL.map(|bucket| *bucket.scores().start()), [75, 50, 25, 0]);
+    }
 }

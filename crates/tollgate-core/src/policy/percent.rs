@@ -21,6 +21,15 @@ impl Percent {
         self.0
     }
 
+    /// This share of that share, but at least 1 %.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        match Self::new(self.0 as u64 * other.0 as u64 / 100) {
+            Some(both) => both,
+            None => Self(1),
+        }
+    }
+
     /// The share of `amount`, rounded down, but at least 1: a limit is made smaller, not switched off.
     #[expect(clippy::cast_possible_truncation, reason = "never more than `amount`")]
     pub const fn of(self, amount: u64) -> u64 {

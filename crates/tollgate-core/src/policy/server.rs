@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use super::url::HttpUrl;
 
 pub mod allowance;
+pub mod proxies;
 
 pub use allowance::{Maxima, Timeouts};
+pub use proxies::{ForwardedHeader, Proxies, ProxyProtocol};
 
 /// Addresses: read once, at start.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,8 +26,10 @@ pub struct ServerSettings {
     pub upstream_protocol: UpstreamProtocol,
     /// What the upstream is called in `Host`.
     pub upstream_host: UpstreamHost,
-    /// Whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: Vec<Network>,
+    /// Who is believed about who called.
+    pub proxies: Proxies,
+    /// Whether connections to the gateway start with a header of the PROXY protocol.
+    pub proxy_protocol: ProxyProtocol,
     /// The certificate of the gateway; nothing: plain HTTP.
     pub tls: Option<TlsFiles>,
     /// How long callers and the upstream may take.
@@ -56,7 +60,8 @@ impl Default for ServerSettings {
             upstream: None,
             upstream_protocol: UpstreamProtocol::default(),
             upstream_host: UpstreamHost::default(),
-            trusted_proxies: Vec::new(),
+            proxies: Proxies::default(),
+            proxy_protocol: ProxyProtocol::default(),
             tls: None,
             timeouts: Timeouts::default(),
             max: Maxima::default(),

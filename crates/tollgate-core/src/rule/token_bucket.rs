@@ -94,6 +94,13 @@ impl TokenBucket {
         exact.or_else(|| Self::new(share.of(self.amount), self.window, burst).ok()).unwrap_or(*self)
     }
 
+    /// A bucket for so many callers together: it fills that many times as fast, to that many times the burst.
+    pub fn times(&self, callers: u64) -> Self {
+        let most = |amount: u64, max: u64| amount.saturating_mul(callers.max(1)).min(max);
+        Self::new(most(self.amount, Self::AMOUNT_MAX), self.window, most(self.burst, Self::BURST_MAX))
+            .unwrap_or(*self)
+    }
+
     /// Units per window.
     pub const fn amount(&self) -> u64 {
         self.amount
@@ -174,7 +181,7 @@ impl TokenBucket {
 
     /// Whether this bucket could have come to have that instant: it is never further ahead than an empty
     /// bucket explains.
-    pub(crate) fn may_have(&self, tat: Tat) -> bool {
+    pub fn may_have(&self, tat: Tat) -> bool {
         tat.parts < self.parts.max(1) && tat.nanos <= Timestamp::MAX.as_nanos() + self.fill_time().0
     }
 

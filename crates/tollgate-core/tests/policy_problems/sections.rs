@@ -99,6 +99,9 @@ fn addresses_and_urls_are_ones() {
     check_section("server: {upstream: 127.0.0.1}", "127.0.0.1", "no URL", "http://");
     check_section("server: {trusted_proxies: [10.1.2.3/8]}", "10.1.2.3/8", "bits", "10.0.0.0/8");
     check_section("server: {trusted_proxies: [10.0.0.0/40]}", "10.0.0.0/40", "prefix", "32");
+    check_section("server: {proxy_protocol: true}", "proxy_protocol", "there are none", "trusted_proxies");
+    check_section("server: {proxy_protocol: v2}", "v2", "true or false", "`true` or `false`");
+    check_section("server: {forwarded: x-forwarded}", "x-forwarded", "forwarded", "`forwarded`");
     check_section("server: {tls: {cert: a.pem}}", "{cert: a.pem}", "no `key`", "key:");
     check_section("store: embeded", "embeded", "neither embedded nor a URL", "`embedded`");
     check_section("store: mysql://h", "mysql://h", "nor a URL", "redis://");
@@ -114,11 +117,18 @@ fn abuse_settings_make_sense() {
     check_section("edge: {rate: 5, per: key}", "key", "may not be", "before identity");
     check_section("reputation: {penalty: 101}", "101", "more than 100", "100");
     check_section("reputation: {recover: 1}", "1", "how long", "1/10m");
+    check_section("reputation: {recover: 1/400d}", "1/400d", "more than 100 years", "sooner");
     check_section("blocks: {after: 0}", "0", "zero", "from 1");
     check_section("blocks: {for: 2h, max: 1h}", "1h", "shorter", "as long as");
     check_section("blocks: {applies_to: keys}", "keys", "may not be", "all");
     check_section("pressure: {squeeze_to: 50}", "50", "share", "write 50%");
     check_section("pressure: {window: 10}", "10", "duration", "10m");
+    check_section("shedding: {target: 20}", "20", "a short time", "20ms or 20s");
+    check_section("shedding: {target: 20 ms}", "20 ms", "a short time", "write 20ms");
+    check_section("shedding: {target: 0ms}", "0ms", "zero", "1ms");
+    check_section("shedding: {target: 61s}", "61s", "too long", "60s");
+    check_section("shedding: {floor: 51%}", "51%", "less to the highest", "50%");
+    check_section("shedding: {floors: 5%}", "floors", "unknown key", "`floor`");
     check_section("degraded: {cap: 0%}", "0%", "share", "40%");
     check_section("degraded: {rate: reconcile}", "reconcile", "may not be", "only quotas");
     check_section("responses: {headers: [ietf, ietf]}", "ietf", "twice", "remove");
@@ -127,6 +137,8 @@ fn abuse_settings_make_sense() {
         problems("tiers: {a: {rate: 1}}\nblocks: {for: 2h}\nreputation: {}\npressure: {}\nedge: {rate: 1}"),
         []
     );
+    assert_eq!(problems("tiers: {a: {rate: 1}}\nshedding: {}"), []);
+    assert_eq!(problems("tiers: {a: {rate: 1}}\nshedding: {target: 60s, floor: 50%}"), []);
 }
 
 #[test]

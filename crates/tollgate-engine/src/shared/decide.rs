@@ -10,18 +10,21 @@ use tollgate_core::time::Timestamp;
 use tollgate_ledger::{Flags, Kind, Position};
 use tollgate_store::directory::{Looked, Verified};
 use tollgate_store::key_text::PresentedKey;
-use tollgate_store::redis::Away;
+use tollgate_store::redis::{Away, Expiry, HomesCounters, Owed, Settled as Settlement};
 
 use super::Shared;
 use super::fallback::{is_closed, is_owed};
 use crate::answer::ErrorCode;
-use crate::decide::{Caller, Reached, Settled, Way, answer_of};
+use crate::decide::{Caller, NotSettled, Reached, Settled, Way};
 use crate::decision::{Answer, Decision, Denial, StoreMode};
 use crate::engine::Engine;
 use crate::permit::{Kept, Permit, Settles};
 use crate::record::record;
 use crate::request::{CallerRequest, Credential};
 use crate::unsettled::Unsettled;
+
+/// What the store said, and when it was there.
+type There = (Settled, Answer, Vec<LimitNow>, Timestamp);
 
 impl Engine {
     /// Whether deciding may have to wait for a store that several nodes share: then only [`Engine::decided`] decides.
@@ -35,6 +38,11 @@ impl Engine {
             None | Some(tollgate_store::redis::StoreMode::Normal) => StoreMode::Normal,
             Some(tollgate_store::redis::StoreMode::Degraded) => StoreMode::Degraded,
         }
+    }
+
+    /// What this node has asked of a store that several share. Nothing: the meters are in this process.
+    pub fn store_counters(&self) -> Option<&HomesCounters> {
+        self.shared.as_ref().map(|shared| shared.homes.counters())
     }
 
     /// Decides, wherever the meters are, and waits for what the policy wants to be waited for.
@@ -56,17 +64,22 @@ impl Engine {
     }
 
     async fn decide_shared(&self, shared: &Shared, request: &CallerRequest<'_>, now: Timestamp) -> Decision {
+        // From here on: the key and its meters together may take as long as one call.
+        let by = shared.homes.expiry();
         let verified = self.look_up_key(request, now).await;
-        let way = Way { verified, ..self.way(request, now) };
+        let way = Way { verified, by: Some(by), ..self.way(request, now) };
         match self.until_limits(&way) {
             Reached::Decided(decision) => *decision,
             Reached::LacksScope(caller, permit, error) => {
                 self.refuse_shared(shared, &way, caller, &permit, error).await
             }
-            Reached::Limits(caller, permit) => match way.name() {
-                None => self.settle_shared(shared, &way, caller, permit).await,
-                Some(name) => self.settle_once_shared(shared, &way, caller, permit, name).await,
-            },
+            Reached::Limits(caller, permit, ticket) => {
+                let decision = match way.name() {
+                    None => self.settle_shared(shared, &way, caller, permit).await,
+                    Some(name) => self.settle_once_shared(shared, &way, caller, permit, name).await,
+                };
+                decision.with_place(ticket)
+            }
         }
     }
 
@@ -95,7 +108,8 @@ impl Engine {
         permit: &Permit,
         error: ErrorCode,
     ) -> Decision {
-        let limits = shared.look(&permit.plan, way.request_of(permit, Mode::Peek, Charges::All)).await;
+        let limits =
+            shared.look(&permit.plan, way.request_of(permit, Mode::Peek, Charges::All), way.by).await;
         let mut decision = way.decision(caller, permit.route, Answer::Denied(Denial::of(error)));
         decision.limits = limits.unwrap_or_default();
         if error == ErrorCode::Unavailable {
@@ -114,7 +128,7 @@ impl Engine {
     ) -> Decision {
         let idempotency = self.idempotency(way, name, permit.cost);
         let home = caller.home;
-        let _turn = shared.line(home, idempotency.key).await;
+        let _turn = shared.turns.take(home, idempotency.key).await;
         let found = self.repeats.hold(home, idempotency.key).find(home, idempotency.key, way.now);
         match found {
             Some(charged) if charged.request != idempotency.request => {
@@ -152,44 +166,74 @@ impl Engine {
         caller: Caller,
         mut permit: Permit,
     ) -> Decision {
+        let mut reputation = self.guess(&caller.plan, &caller.watched);
+        loop {
+            permit.plan = self.plan_for(&caller.plan, &caller.watched, reputation);
+            match self.settle_there(shared, way, &caller, &mut permit).await {
+                Ok(Some((settled, answer, limits, now))) => {
+                    let standing = self.stood(&caller.watched, reputation);
+                    let mut decision = way.conclude(caller, permit, settled, answer, limits);
+                    decision.standing = standing;
+                    decision.now = now;
+                    return decision;
+                }
+                Ok(None) => return self.settle_here(shared, way, caller, permit),
+                Err(NotSettled::Elsewhere(bucket)) => {
+                    self.learn(&caller.watched, bucket);
+                    reputation = Some(bucket);
+                }
+                Err(NotSettled::NoRoom(error)) => {
+                    return self.refuse_shared(shared, way, caller, &permit, error).await;
+                }
+            }
+        }
+    }
+
+    /// What the store says to a plan. Nothing if it is away.
+    async fn settle_there(
+        &self,
+        shared: &Shared,
+        way: &Way<'_>,
+        caller: &Caller,
+        permit: &mut Permit,
+    ) -> Result<Option<There>, NotSettled> {
         let (mode, charges) = (way.mode(), permit.charges());
         let room = match (mode, permit.cost) {
-            (Mode::Charge, Some(_)) => match self.room(&way.policy, &permit.plan) {
-                Ok(room) => room,
-                Err(error) => return self.refuse_shared(shared, way, caller, &permit, error).await,
-            },
+            (Mode::Charge, Some(_)) => self.room(&way.policy, &permit.plan).map_err(NotSettled::NoRoom)?,
             _ => None,
         };
-        let request = way.request_of(&permit, mode, charges);
-        let Ok(settled) = shared.homes.settle(shared.owed(&permit.plan, request)).await else {
-            drop(room);
-            return self.settle_here(shared, way, caller, permit);
+        let request = way.request_of(permit, mode, charges);
+        let Ok(settled) = shared.settle(shared.owed(&permit.plan, request), way.by).await else {
+            return Ok(None);
         };
         permit.charged_at = settled.now;
+        let sold = Arc::clone(&permit.plan);
+        let plan = sold.tariff.plan(&Request { now: settled.now, ..request });
+        let answer = self.answer(way, caller, &plan, settled.outcome, &settled.readings)?;
         let recorded = match (room, settled.outcome) {
             (Some(room), Outcome::Admitted { overage }) => {
-                Some(room.append(&record(&permit, Kind::Charge, permit.cost, overage, settled.now)))
+                Some(room.append(&record(permit, Kind::Charge, permit.cost, overage, settled.now)))
             }
             _ => None,
         };
-        let sold = Arc::clone(&permit.plan);
-        let plan = sold.tariff.plan(&Request { now: settled.now, ..request });
-        let answer = answer_of(&plan, settled.outcome);
         let limits = if charges == Charges::All {
             LimitNow::all(&plan, &settled.readings)
         } else {
             // What it does not take is shown all the same.
-            let all = way.request_of(&permit, Mode::Peek, Charges::All);
-            shared.look(&sold, all).await.unwrap_or_default()
+            let all = way.request_of(permit, Mode::Peek, Charges::All);
+            shared.look(&sold, all, way.by).await.unwrap_or_default()
         };
-        let outcome = Settled { outcome: settled.outcome, recorded };
-        let mut decision = way.conclude(caller, permit, outcome, answer, limits);
-        decision.now = settled.now;
-        decision
+        Ok(Some((Settled { outcome: settled.outcome, recorded }, answer, limits, settled.now)))
     }
 
     /// Decides here, because the store is away.
-    fn settle_here(&self, shared: &Shared, way: &Way<'_>, caller: Caller, mut permit: Permit) -> Decision {
+    fn settle_here(
+        &self,
+        shared: &Shared,
+        way: &Way<'_>,
+        mut caller: Caller,
+        mut permit: Permit,
+    ) -> Decision {
         let degraded = &way.policy.policy().degraded;
         if is_closed(degraded, &permit.plan) {
             let mut decision =
@@ -200,7 +244,7 @@ impl Engine {
         }
         let owed = is_owed(degraded, &permit.plan) && permit.cost.is_some();
         permit.flags = if owed { Flags::DEGRADED | Flags::OWED } else { Flags::DEGRADED };
-        permit.plan = shared.fallbacks.of(&permit.plan, degraded, &self.meters);
+        caller.plan = shared.fallbacks.of(&caller.plan, degraded, &self.meters);
         permit.kept = Kept::Here;
         let mut decision = self.settle(way, caller, permit);
         if owed && decision.is_admitted() && way.mode() == Mode::Charge {
@@ -213,9 +257,17 @@ impl Engine {
 
 impl Shared {
     /// What all limits of a request say.
-    pub(crate) async fn look(&self, plan: &Arc<Plan>, request: Request) -> Result<Vec<LimitNow>, Away> {
-        let settled = self.homes.settle(self.owed(plan, request)).await?;
+    pub(crate) async fn look(
+        &self,
+        plan: &Arc<Plan>,
+        request: Request,
+        by: Option<Expiry>,
+    ) -> Result<Vec<LimitNow>, Away> {
+        let settled = self.settle(self.owed(plan, request), by).await?;
         let asked = plan.tariff.plan(&Request { now: settled.now, ..request });
         Ok(LimitNow::all(&asked, &settled.readings))
+    }
+    async fn settle(&self, owed: Owed, by: Option<Expiry>) -> Result<Settlement, Away> {
+        self.homes.settle_by(owed, by.unwrap_or_else(|| self.homes.expiry())).await
     }
 }

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
+mod abuse;
 mod answers;
 mod crash;
 mod finish;
+mod overload;
 mod place;
 mod reload;
 mod repeats;

@@ -10,7 +10,7 @@ use tollgate_core::policy::{Policy, TierName};
 use tollgate_core::rule::Amount;
 use tollgate_core::time::Timestamp;
 use tollgate_engine::{
-    CallerRequest, Clock, Credential, Decision, Embedded, Engine, Hold, Purpose, Recovered,
+    CallerRequest, Clock, Credential, Decision, Embedded, Engine, Forwarder, Hold, Purpose, Recovered,
 };
 use tollgate_ledger::{Kind, Position, Record, SpoolSettings};
 use tollgate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes, Writer};
@@ -41,6 +41,14 @@ pub(crate) fn policy(text: &str) -> Policy {
 impl Place {
     pub(crate) fn new(text: &str) -> Self {
         Self::open(Arc::new(tempfile::tempdir().unwrap()), text)
+    }
+
+    /// One in which so many callers without a key have meters of their own.
+    pub(crate) fn with_clients(text: &str, clients_max: u32) -> Self {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        let embedded = Embedded { clients_max, ..embedded(text) };
+        let (engine, recovered) = embedded.open(dir.path(), SECRET, |_| ()).unwrap();
+        Self { engine: Arc::new(engine), recovered, dir }
     }
 
     fn open(dir: Arc<TempDir>, text: &str) -> Self {
@@ -125,18 +133,20 @@ impl Place {
 pub(crate) fn request(key: &str) -> CallerRequest<'_> {
     CallerRequest {
         credential: Credential::Key(key),
+        address: None,
         method: "GET",
         path: "/",
         cost: None,
         idempotency_key: None,
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
+        forwarder: Forwarder::Others,
     }
 }
 
 pub(crate) fn nobody(headers: &HeaderMap) -> CallerRequest<'_> {
     let address = Some("192.0.2.1".parse().unwrap());
-    CallerRequest { credential: Credential::Nothing { address, headers }, ..request("") }
+    CallerRequest { credential: Credential::Nothing { headers }, address, ..request("") }
 }
 
 pub(crate) fn costing(request: CallerRequest<'_>, cost: u64) -> CallerRequest<'_> {
@@ -163,11 +173,15 @@ pub(crate) fn header(decision: &Decision, name: &str) -> Option<String> {
     decision.headers().iter().find(|(field, _)| field.name() == name).map(|(_, value)| value.to_owned())
 }
 
+const SECRET: &[u8] = b"a secret of tests";
+
 fn open(dir: &Path, text: &str) -> (Engine, Recovered) {
+    embedded(text).open(dir, SECRET, |_| ()).unwrap()
+}
+
+fn embedded(text: &str) -> Embedded {
     let spool = SpoolSettings { segment_records: 256, ..SpoolSettings::default() };
-    let embedded =
-        Embedded { clock: |latest| Clock::fixed(latest.max(NOW)), spool, ..Embedded::new(policy(text)) };
-    embedded.open(dir, b"a secret of tests", |_| ()).unwrap()
+    Embedded { clock: |latest| Clock::fixed(latest.max(NOW)), spool, ..Embedded::new(policy(text)) }
 }
 
 fn copy_dir(from: &Path, to: &Path) {

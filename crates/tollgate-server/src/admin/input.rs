@@ -8,4 +8,4 @@ mod query;
 pub(crate) use body::{JsonBody, JsonText, OptionalJsonBody, YamlText};
 pub(crate) use object::{Object, wrong};
 pub(crate) use path::{AccountPath, KeyPath};
-pub(crate) use query::{ListParams, ListQuery};
+pub(crate) use query::{ListParams, ListQuery, PlainListQuery, QueryPairs, wrong_query};

@@ -15,6 +15,11 @@ pub(crate) struct List<T> {
 }
 
 impl<T> List<T> {
+    /// These entries, and where the next page begins.
+    pub(crate) const fn new(items: Vec<T>, next: Option<String>) -> Self {
+        Self { items, next }
+    }
+
     /// The page, with every entry as people see it.
     pub(crate) fn of<R>(paged: Paged<R>, each: impl FnMut(R) -> T) -> Self {
         let next = paged.next.map(|cursor| cursor.to_string());

@@ -1,10 +1,12 @@
 //! `GET /metrics`: the process in numbers, as Prometheus reads them. No label has a caller's name in it.
 
 use std::fmt::Write as _;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::State;
 use http::header::CONTENT_TYPE;
+use tollgate_core::policy::Bucket;
+use tollgate_engine::StoreMode;
 use tollgate_ledger::Health;
 
 use super::{Admin, Shared};
@@ -42,21 +44,85 @@ fn number(count: usize) -> u64 {
 )]
 pub(crate) async fn metrics(State(admin): State<Shared>) -> ([(http::HeaderName, &'static str); 1], String) {
     let mut text = String::new();
-    for Family { name, kind, help, labels, value } in
-        families(&admin).into_iter().chain(directory(&admin).await)
-    {
+    let families = families(&admin).into_iter().chain(abuse(&admin)).chain(store(&admin));
+    for Family { name, kind, help, labels, value } in families.chain(directory(&admin).await) {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{labels} {value}");
     }
+    write_reputation(&mut text, &admin);
+    write_shedding(&mut text, &admin);
     ([(CONTENT_TYPE, PROMETHEUS_TEXT)], text)
 }
 
 /// Nothing while the store cannot be asked: an old number would look like a new one.
 async fn directory(admin: &Admin) -> Vec<Family> {
+    if admin.engine.store_mode() == StoreMode::Degraded {
+        return Vec::new();
+    }
     let Ok(counts) = admin.engine.directory().counts().await else { return Vec::new() };
     vec![
         gauge("tollgate_accounts", "Accounts that are not deleted.", number(counts.accounts)),
         gauge("tollgate_keys", "Keys that are not revoked.", number(counts.keys)),
     ]
+}
+
+/// What was done about callers that misbehave.
+fn abuse(admin: &Admin) -> [Family; 5] {
+    let counters = admin.engine.counters();
+    let count = |name, help, value: &AtomicU64| counter(name, help, value.load(Ordering::Relaxed));
+    [
+        count(
+            "tollgate_edge_refused_total",
+            "Requests refused because of their address, before anything else.",
+            &counters.edge_refused,
+        ),
+        count("tollgate_blocked_total", "Requests of callers that are blocked.", &counters.blocked),
+        count(
+            "tollgate_squeezed_total",
+            "Requests decided under smaller limits because of pressure on their address.",
+            &counters.squeezed,
+        ),
+        count(
+            "tollgate_crowded_total",
+            "Requests of callers without a key that share meters because there are too many.",
+            &counters.crowded,
+        ),
+        gauge("tollgate_blocks", "Callers that are blocked now.", number(admin.engine.blocks_now())),
+    ]
+}
+
+/// Requests by the reputation of their callers.
+fn write_reputation(text: &mut String, admin: &Admin) {
+    let name = "tollgate_reputation_total";
+    let _ =
+        writeln!(text, "# HELP {name} Requests by the reputation of their callers.\n# TYPE {name} counter");
+    for (bucket, count) in Bucket::ALL.into_iter().zip(&admin.engine.counters().reputation) {
+        let (bucket, count) = (bucket.as_str(), count.load(Ordering::Relaxed));
+        let _ = writeln!(text, "{name}{{bucket=\"{bucket}\"}} {count}");
+    }
+}
+
+/// How it goes with the store. Only where several nodes share one are there calls of it.
+fn store(admin: &Admin) -> Vec<Family> {
+    let degraded = u64::from(admin.engine.store_mode() == StoreMode::Degraded);
+    let help = "1 while the store is away and this node decides alone.";
+    let mut families = vec![gauge("tollgate_store_degraded", help, degraded)];
+    if let Some(counters) = admin.engine.store_counters() {
+        families.extend([
+            counter("tollgate_store_calls_total", "Calls that settle requests.", counters.calls.get()),
+            counter(
+                "tollgate_store_unanswered_total",
+                "Calls whose answer was lost.",
+                counters.unknown.get(),
+            ),
+            counter(
+                "tollgate_store_undone_total",
+                "Charges that were given back, because their answer came too late.",
+                counters.undone.get(),
+            ),
+            counter("tollgate_store_outages_total", "How often the store went away.", counters.opened.get()),
+        ]);
+    }
+    families
 }
 
 fn families(admin: &Admin) -> [Family; 7] {
@@ -90,4 +156,26 @@ fn families(admin: &Admin) -> [Family; 7] {
         gauge("tollgate_spool_full", "1 while there is no room for new records.", full),
         gauge("tollgate_homes", "Accounts and clients that have meters in memory.", number(engine.homes())),
     ]
+}
+
+/// What the upstreams bear, where load is shed.
+fn write_shedding(text: &mut String, admin: &Admin) {
+    if admin.engine.policy().policy().shedding.is_none() {
+        return;
+    }
+    let load = admin.engine.loads().look();
+    for Family { name, kind, help, value, .. } in [
+        gauge("tollgate_upstream_limit", "How many requests upstreams bear at a time.", load.limit),
+        gauge("tollgate_upstream_in_flight", "How many they work on.", load.in_flight),
+    ] {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
+    }
+    let name = "tollgate_shed_total";
+    let _ = writeln!(
+        text,
+        "# HELP {name} Requests refused because upstreams cannot keep up.\n# TYPE {name} counter"
+    );
+    for (priority, count) in load.shed {
+        let _ = writeln!(text, "{name}{{priority=\"{priority}\"}} {count}");
+    }
 }

@@ -24,6 +24,7 @@ use super::problem::{ProblemDocument, ProblemEntry};
     tags(
         (name = "accounts", description = "Who pays, and under which tier"),
         (name = "keys", description = "The credentials of accounts"),
+        (name = "abuse", description = "Callers that misbehave"),
         (name = "policy", description = "Tiers and routes"),
         (name = "audit", description = "Who changed what"),
         (name = "process", description = "How the process is doing"),

@@ -10,6 +10,7 @@ use tollgate_core::time::Nanos;
 use tollgate_engine::problem;
 use tollgate_store::directory::{FieldError, ReadError, RedisError, StoreError, What, WriteError};
 use tollgate_store::redis::Away;
+use tollgate_store::redis::blocks::ShareError;
 use utoipa::ToSchema;
 
 /// What can go wrong.
@@ -188,6 +189,13 @@ impl From<FieldError> for Problem {
 impl From<Away> for Problem {
     fn from(away: Away) -> Self {
         Self::new(Error::Unavailable, format!("The meters cannot be asked now: {away}."))
+            .retry_after(Nanos::from_secs(1))
+    }
+}
+
+impl From<ShareError> for Problem {
+    fn from(error: ShareError) -> Self {
+        Self::new(Error::Unavailable, format!("Other nodes cannot be told now: {error}."))
             .retry_after(Nanos::from_secs(1))
     }
 }

@@ -9,7 +9,9 @@ use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 use tollgate_core::time::Timestamp;
-use tollgate_engine::{Answer, CallerRequest, Decision, Engine, ErrorCode, Hold, Purpose, identify, problem};
+use tollgate_engine::{
+    Answer, CallerRequest, Decision, Engine, ErrorCode, Forwarder, Hold, Purpose, identify, problem,
+};
 
 use original::Original;
 
@@ -84,11 +86,10 @@ async fn decide(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let original = Original::of(headers)?;
-    let trusted = engine.trusted_proxies();
-    let address = peer.map(|peer| identify::address(peer.address().ip(), headers, trusted));
     let policy = engine.policy();
     let request = CallerRequest {
-        credential: identify::credential(&policy.policy().identity, headers, address),
+        credential: identify::credential(&policy.policy().identity, headers),
+        address: peer.map(|peer| engine.address_of(peer.address().ip(), headers)),
         method: &original.method,
         path: &original.path,
         cost: None,
@@ -96,6 +97,7 @@ async fn decide(
         idempotency_key: None,
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
+        forwarder: Forwarder::Others,
     };
     Ok(engine.decided(&request, now).await)
 }

@@ -24,8 +24,12 @@ pub(super) enum Refusal {
     Method { allow: &'static str },
     /// A permit was not finished.
     Finish(FinishError),
-    /// Sessions are not issued.
-    NoSessions { error: &'static str, detail: &'static str },
+    /// The policy has no challenge, so nobody can pass it.
+    NoSessions,
+    /// The answer to the challenge is wrong.
+    ChallengeFailed,
+    /// Nobody knows whether it is right.
+    CannotVerify,
 }
 
 impl From<Wrong> for Refusal {
@@ -44,8 +48,9 @@ impl Refusal {
             Self::NoSuchPath => "not_found",
             Self::Method { .. } => "method_not_allowed",
             Self::Finish(FinishError::Unknown) => "unknown_permit",
-            Self::Finish(FinishError::Unavailable) => "unavailable",
-            Self::NoSessions { error, .. } => error,
+            Self::Finish(FinishError::Unavailable) | Self::CannotVerify => "unavailable",
+            Self::NoSessions => "challenge_not_configured",
+            Self::ChallengeFailed => "challenge_failed",
         }
     }
 
@@ -53,12 +58,13 @@ impl Refusal {
     pub(super) fn status(&self) -> u16 {
         match self {
             Self::Invalid(_) | Self::BrokenOff => 400,
+            Self::ChallengeFailed => 403,
             Self::NoSuchPath | Self::Finish(FinishError::Unknown) => 404,
             Self::Method { .. } => 405,
             Self::TooLarge { .. } => 413,
             Self::MediaType => 415,
-            Self::NoSessions { .. } => 501,
-            Self::Finish(FinishError::Unavailable) => 503,
+            Self::NoSessions => 501,
+            Self::Finish(FinishError::Unavailable) | Self::CannotVerify => 503,
         }
     }
 
@@ -77,7 +83,7 @@ impl Refusal {
             Self::Method { allow } => {
                 reply.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
             }
-            Self::Finish(FinishError::Unavailable) => {
+            Self::Finish(FinishError::Unavailable) | Self::CannotVerify => {
                 reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
             }
             _ => {}
@@ -94,7 +100,9 @@ impl Refusal {
             Self::Method { .. } => "Not with this method",
             Self::Finish(FinishError::Unknown) => "No such permit",
             Self::Finish(FinishError::Unavailable) => "Cannot record",
-            Self::NoSessions { .. } => "No sessions are issued",
+            Self::NoSessions => "No sessions are issued",
+            Self::ChallengeFailed => "The challenge was not passed",
+            Self::CannotVerify => "Cannot verify",
         }
     }
 
@@ -111,7 +119,16 @@ impl Refusal {
             }
             Self::Method { allow } => format!("Here the method is {allow}."),
             Self::Finish(error) => sentence(&error.to_string()),
-            Self::NoSessions { detail, .. } => (*detail).to_owned(),
+            Self::NoSessions => {
+                "The policy has no \"identity.challenge\", so there is no challenge to pass.".to_owned()
+            }
+            Self::ChallengeFailed => {
+                "The answer to the challenge is wrong, too old, or was used before: show a new one."
+                    .to_owned()
+            }
+            Self::CannotVerify => {
+                "It cannot be verified at the moment whether the challenge was passed.".to_owned()
+            }
         }
     }
 }

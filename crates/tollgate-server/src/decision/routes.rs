@@ -6,11 +6,17 @@ use http_body::Body;
 use tollgate_engine::Engine;
 
 use super::refusal::Refusal;
+use super::sessions::Verifying;
 use super::{Reply, batch, check, finish, forward_auth, health, sessions};
 use crate::listen::Peer;
 
 /// Answers one request.
-pub(super) async fn answer<B>(engine: &Engine, request: Request<B>, peer: Option<&Peer>) -> Reply
+pub(super) async fn answer<B>(
+    engine: &Engine,
+    verifying: &Verifying,
+    request: Request<B>,
+    peer: Option<&Peer>,
+) -> Reply
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -19,7 +25,7 @@ where
         ("/v1/check/batch", &Method::POST) => batch::post(engine, request).await,
         ("/v1/finish", &Method::POST) => finish::post(engine, request).await,
         ("/v1/forward-auth", _) => Ok(forward_auth::any(engine, request, peer).await),
-        ("/v1/sessions", &Method::POST) => sessions::post(engine),
+        ("/v1/sessions", &Method::POST) => sessions::post(engine, verifying, request, peer).await,
         ("/health", &Method::GET | &Method::HEAD) => Ok(health::get(engine)),
         (path, _) => Err(elsewhere(path)),
     };

@@ -10,17 +10,17 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING};
 use http::{HeaderValue, Method, Request, Response, Version, request};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
-use tollgate_core::policy::{Network, ServerSettings, UpstreamHost, UpstreamProtocol};
+use tollgate_core::policy::{Proxies, ServerSettings, UpstreamHost, UpstreamProtocol};
 use tollgate_tower::InFlight;
 use tower_service::Service;
 
-use super::dial::{Agreed, DialError, Offer, dial};
 use super::download::ProxyBody;
 use super::link::{Failed, Link};
 use super::problem::Refusal;
 use super::upload::{Progress, RequestBody, Stage};
 use super::upstream::{HttpTarget, Upstream, UpstreamTarget};
 use super::{echo, h2, headers, tunnel};
+use crate::dial::{Agreed, DialError, Offer, dial};
 use crate::listen::Peer;
 
 /// How requests are passed on.
@@ -35,7 +35,7 @@ pub struct ForwardSettings {
     /// The longest body of a request, in bytes.
     pub body_max: u64,
     /// Whose `X-Forwarded-*` are believed.
-    pub trusted_proxies: Vec<Network>,
+    pub proxies: Proxies,
 }
 
 impl ForwardSettings {
@@ -46,7 +46,7 @@ impl ForwardSettings {
             read: server.timeouts.read,
             idle: server.timeouts.idle,
             body_max: server.max.body,
-            trusted_proxies: server.trusted_proxies.clone(),
+            proxies: server.proxies.clone(),
         }
     }
 }
@@ -111,7 +111,7 @@ async fn pass_on(
     let on_upgrade = upgrade.as_ref().and_then(|_| parts.extensions.remove::<OnUpgrade>());
     let in_flight = parts.extensions.remove::<InFlight>();
     let way = way(target, &parts);
-    headers::toward_upstream(&mut parts, upgrade, peer.as_ref(), &settings.trusted_proxies);
+    headers::toward_upstream(&mut parts, upgrade, peer.as_ref(), &settings.proxies);
     parts.extensions.clear();
     let host = match target.called {
         UpstreamHost::Caller => parts.headers.get(HOST).unwrap_or(&target.host).clone(),

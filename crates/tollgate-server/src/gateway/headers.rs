@@ -1,11 +1,13 @@
 //! Headers on their way through: what belongs to one connection stays behind, what the gateway knows is added.
 
+use std::net::IpAddr;
+
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, Entry, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE,
     TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Version, request};
-use tollgate_core::policy::Network;
+use tollgate_core::policy::{ForwardedHeader, Proxies};
 
 use crate::listen::Peer;
 
@@ -76,12 +78,17 @@ fn remove_named(headers: &mut HeaderMap) {
         .filter_map(|token| HeaderName::from_bytes(token).ok())
         // A caller may not take away what the upstream needs to understand the request, nor what it is told of the
         // caller.
-        .filter(|name| !name.as_str().starts_with(OURS))
+        .filter(|name| !name.as_str().starts_with(OURS) && !names_caller(name))
         .filter(|name| *name != HOST && *name != CONTENT_LENGTH && *name != TE && *name != UPGRADE)
         .collect();
     for name in named {
         headers.remove(name);
     }
+}
+
+/// Whether proxies say in it who called them. A caller that could take it away would be its proxy.
+fn names_caller(name: &HeaderName) -> bool {
+    *name == FORWARDED || *name == REAL_IP || name.as_str().starts_with("x-forwarded-")
 }
 
 /// The parts of a list, without the blanks around them.
@@ -116,7 +123,7 @@ pub(super) fn toward_upstream(
     parts: &mut request::Parts,
     upgrade: Option<HeaderValue>,
     peer: Option<&Peer>,
-    trusted: &[Network],
+    proxies: &Proxies,
 ) {
     let trailers = parts.headers.contains_key(TE) && has_token(&parts.headers, &TE, b"trailers");
     let headers = &mut parts.headers;
@@ -135,27 +142,38 @@ pub(super) fn toward_upstream(
         headers.insert(HOST, host);
     }
     if let Some(peer) = peer {
-        add_forwarded(headers, peer, trusted);
+        add_forwarded(headers, peer, proxies);
     }
 }
 
 /// Says who called, how and by what name. What a trusted proxy said about that stands.
-fn add_forwarded(headers: &mut HeaderMap, peer: &Peer, trusted: &[Network]) {
-    let address = peer.address().ip();
-    let is_trusted = trusted.iter().any(|network| network.contains(address));
-    let before = if is_trusted { joined(headers, &FORWARDED_FOR) } else { None };
-    let chain = before.and_then(|before| {
-        let mut chain = before;
-        chain.extend_from_slice(b", ");
-        chain.extend_from_slice(peer.forwarded_for().as_bytes());
-        HeaderValue::from_maybe_shared(bytes::Bytes::from(chain)).ok()
-    });
+///
+/// Of the two headers that name the caller, a proxy is believed in the one that the policy chose, and passes on what
+/// callers wrote into the other. So that other one starts anew here.
+fn add_forwarded(headers: &mut HeaderMap, peer: &Peer, proxies: &Proxies) {
+    let is_trusted = proxies.trusts(peer.address().ip());
+    let before = |headers: &HeaderMap, name, last: &[u8]| {
+        Some(()).filter(|()| is_trusted).and_then(|()| chained(headers, name, last))
+    };
+    match proxies.header {
+        ForwardedHeader::XForwardedFor => {
+            let peer = peer.forwarded_for();
+            let chain = before(headers, &FORWARDED_FOR, peer.as_bytes());
+            headers.insert(FORWARDED_FOR, chain.unwrap_or_else(|| peer.clone()));
+            headers.remove(FORWARDED);
+        }
+        ForwardedHeader::Forwarded => {
+            let element = element(peer);
+            let chain = before(headers, &FORWARDED, element.as_bytes());
+            headers.insert(FORWARDED, chain.unwrap_or(element));
+            headers.insert(FORWARDED_FOR, peer.forwarded_for().clone());
+        }
+    }
     if !is_trusted {
-        for name in [FORWARDED, REAL_IP, FORWARDED_PORT] {
+        for name in [REAL_IP, FORWARDED_PORT] {
             headers.remove(name);
         }
     }
-    headers.insert(FORWARDED_FOR, chain.unwrap_or_else(|| peer.forwarded_for().clone()));
     let host = headers.get(HOST).cloned();
     let said = [(FORWARDED_PROTO, Some(peer.scheme().forwarded_proto())), (FORWARDED_HOST, host)];
     for (name, value) in said {
@@ -173,6 +191,23 @@ fn add_forwarded(headers: &mut HeaderMap, peer: &Peer, trusted: &[Network]) {
             (Entry::Vacant(_), None) => {}
         }
     }
+}
+
+/// What a trusted proxy said, and the proxy itself behind it.
+fn chained(headers: &HeaderMap, name: &HeaderName, last: &[u8]) -> Option<HeaderValue> {
+    let mut chain = joined(headers, name)?;
+    chain.extend_from_slice(b", ");
+    chain.extend_from_slice(last);
+    HeaderValue::from_maybe_shared(bytes::Bytes::from(chain)).ok()
+}
+
+/// The peer as `Forwarded` has it.
+fn element(peer: &Peer) -> HeaderValue {
+    let text = match peer.address().ip().to_canonical() {
+        IpAddr::V4(address) => format!("for={address}"),
+        IpAddr::V6(address) => format!("for=\"[{address}]\""),
+    };
+    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("for=unknown"))
 }
 
 /// All values of a header as one list.

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Uri};
 use rustls::RootCertStore;
-use rustls::pki_types::ServerName;
 use tollgate_core::policy::{HttpUrl, ServerSettings, UpstreamHost, UpstreamProtocol};
 
-use super::dial::{Address, Tls};
 use super::h2::SharedConnection;
 use super::pool::Pool;
+use crate::dial::Address;
 
 /// Where a request is forwarded: an extension of the request, put there by whoever routes it.
 #[derive(Clone, Debug)]
@@ -89,16 +88,8 @@ impl HttpTarget {
         let uri: Uri = url.as_str().parse().map_err(|_| BadUpstream::Character)?;
         let authority = uri.authority().ok_or(BadUpstream::Character)?;
         let scheme = uri.scheme().cloned().unwrap_or(Scheme::HTTP);
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
-        let (tls, port) = if scheme == Scheme::HTTPS {
-            let name = ServerName::try_from(host.clone()).map_err(|_| BadUpstream::Character)?;
-            (Some(Tls { name, roots: None }), 443)
-        } else {
-            (None, 80)
-        };
-        let address = Address { port: authority.port_u16().unwrap_or(port), host, tls };
         Ok(Self {
-            address,
+            address: Address::of(&uri).ok_or(BadUpstream::Character)?,
             scheme,
             host: HeaderValue::from_str(authority.as_str()).map_err(|_| BadUpstream::Character)?,
             base: uri.path().trim_end_matches('/').to_owned(),

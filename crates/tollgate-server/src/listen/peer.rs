@@ -46,7 +46,7 @@ impl Peer {
         Self(Arc::new(Inner { address, scheme, forwarded_for, shutdown }))
     }
 
-    /// Its address: the one that the socket knows, whatever headers say.
+    /// Its address: the one that the socket knows or its proxy has said before the first byte, whatever headers say.
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }

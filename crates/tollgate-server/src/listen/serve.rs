@@ -19,6 +19,7 @@ use super::bind::Listener;
 use super::clock::{Clock, Protocol, Waits};
 use super::connection::{Limits, answer, drive};
 use super::peer::{Peer, Scheme};
+use super::proxy_protocol::ProxyGate;
 use super::shutdown::Shutdown;
 use super::socket::{Socket, listen_for_protocol};
 use super::tls::TlsCell;
@@ -59,6 +60,8 @@ pub struct ServeSettings {
     pub drain: Duration,
     /// The certificate; nothing: plain HTTP.
     pub tls: Option<Arc<TlsCell>>,
+    /// Who says who called before the first byte; nothing: nobody does.
+    pub proxy_gate: Option<Arc<ProxyGate>>,
 }
 
 impl ServeSettings {
@@ -76,7 +79,14 @@ impl ServeSettings {
             connections_max: server.max.connections,
             drain: Self::DRAIN_DEFAULT,
             tls,
+            proxy_gate: None,
         }
+    }
+
+    /// Behind the proxies that the policy file names, in the way that it says.
+    #[must_use]
+    pub fn behind_proxies(self, server: &ServerSettings) -> Self {
+        Self { proxy_gate: ProxyGate::of(server), ..self }
     }
 }
 
@@ -158,11 +168,11 @@ async fn serve_connection<S: Answers>(
     let clock = Arc::new(Clock::new());
     let opened = tokio::select! {
         () = host.shutdown.begun() => return,
-        opened = timeout(settings.header, open(stream, settings.tls.as_deref())) => opened,
+        opened = timeout(settings.header, open(stream, address, settings)) => opened,
     };
-    let Ok(Some((wire, protocol, first))) = opened else { return };
+    let Ok(Some(Opened { caller, wire, protocol, first })) = opened else { return };
     let scheme = if settings.tls.is_some() { Scheme::Https } else { Scheme::Http };
-    let peer = Peer::new(address, scheme, host.shutdown.clone());
+    let peer = Peer::new(caller, scheme, host.shutdown.clone());
     let io = TokioIo::new(Socket::new(wire, first, Arc::clone(&clock), place));
     let waits = Waits { header: settings.header, keep_alive: settings.keep_alive, idle: settings.idle };
     let limits = Limits { clock: Arc::clone(&clock), waits, protocol, shutdown: host.shutdown.clone() };
@@ -175,11 +185,23 @@ async fn serve_connection<S: Answers>(
     }
 }
 
-/// Shakes hands, and finds out what the caller speaks. Nothing, if it does not get that far.
-async fn open(stream: TcpStream, tls: Option<&TlsCell>) -> Option<(Wire, Protocol, Bytes)> {
+/// A connection whose caller and protocol are known.
+struct Opened {
+    caller: SocketAddr,
+    wire: Wire,
+    protocol: Protocol,
+    first: Bytes,
+}
+
+/// Shakes hands, and finds out who calls and what it speaks. Nothing, if it does not get that far.
+async fn open(mut stream: TcpStream, peer: SocketAddr, settings: &ServeSettings) -> Option<Opened> {
     // Answers are written whole: nothing is gained by waiting for more.
     stream.set_nodelay(true).ok()?;
-    let mut wire = match tls {
+    let caller = match &settings.proxy_gate {
+        None => peer,
+        Some(gate) => gate.caller(&mut stream, peer).await?,
+    };
+    let mut wire = match settings.tls.as_deref() {
         None => Wire::Plain(stream),
         Some(cell) => {
             let stream = TlsAcceptor::from(cell.current()).accept(stream).await.ok()?;
@@ -187,5 +209,5 @@ async fn open(stream: TcpStream, tls: Option<&TlsCell>) -> Option<(Wire, Protoco
         }
     };
     let (protocol, first) = listen_for_protocol(&mut wire).await.ok()?;
-    Some((wire, protocol, first)).filter(|(_, _, first)| !first.is_empty())
+    Some(Opened { caller, wire, protocol, first }).filter(|opened| !opened.first.is_empty())
 }

@@ -7,6 +7,9 @@ use crate::place::{Place, TOKEN};
 
 const PAGE: &str = include_str!("../../../../docs/admin-api.md");
 
+/// The client of the page.
+const CLIENT: &str = "cl_0f1e2d3c4b5a69788796a5b4c3d2e1f0";
+
 /// A line `curl …` of the page as a request. It knows what the page uses.
 fn request(line: &str) -> Request<Body> {
     let (mut method, mut url, mut body, mut headers) = (None, None, None, Vec::new());
@@ -56,7 +59,7 @@ fn every_line_of_the_page_works() {
     let mut key = String::new();
     let mut lines = 0;
     for line in page.lines().filter(|line| line.starts_with("curl ")) {
-        let reply = place.send(request(&line.replace("$KEY", &key)));
+        let reply = place.send(request(&line.replace("$KEY", &key).replace("$CLIENT", CLIENT)));
         assert!((200..300).contains(&reply.status), "{line}\n{}", reply.text);
         if line.contains("/keys'") || line.contains("/keys -") || line.contains("/keys\"") {
             let made: Option<serde_json::Value> = serde_json::from_str(&reply.text).ok();

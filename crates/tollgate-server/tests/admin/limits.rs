@@ -1,7 +1,7 @@
 //! What every limit of an account says now.
 
 use serde_json::json;
-use tollgate_engine::{CallerRequest, Credential, Hold, Purpose};
+use tollgate_engine::{CallerRequest, Credential, Forwarder, Hold, Purpose};
 
 use crate::golden;
 use crate::place::Place;
@@ -9,12 +9,14 @@ use crate::place::Place;
 fn request(key: &str) -> CallerRequest<'_> {
     CallerRequest {
         credential: Credential::Key(key),
+        address: None,
         method: "GET",
         path: "/api/search/x",
         cost: None,
         idempotency_key: None,
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
+        forwarder: Forwarder::Others,
     }
 }
 

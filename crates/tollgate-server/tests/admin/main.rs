@@ -5,6 +5,8 @@
 mod accounts;
 mod audit;
 mod auth;
+mod blocks;
+mod clients;
 mod custom;
 mod docs;
 mod golden;

@@ -9,7 +9,9 @@ use http_body_util::BodyExt as _;
 use serde_json::Value;
 use tempfile::TempDir;
 use tollgate_core::file;
+use tollgate_core::policy::Proxies;
 use tollgate_core::time::Timestamp;
+use tollgate_engine::identify::{DailyHash, SessionKeys};
 use tollgate_engine::{Clock, Engine, EngineParts};
 use tollgate_ledger::{Spool, SpoolSettings};
 use tollgate_server::admin::{AdminState, AdminToken, LoadedPolicy, ReloadState, router};
@@ -35,6 +37,9 @@ tiers:
     limits:
       searches: {algorithm: fixed_window, limit: 50/hour, routes: [search], per: account}
   internal: {bypass: true}
+identity: {anonymous: free}
+reputation: {applies_to: all}
+blocks: {applies_to: all}
 routes:
   search: {match: \"GET /api/search/**\", cost: 5}
 ";
@@ -67,9 +72,12 @@ impl Place {
             database,
             spool,
             homes,
-            trusted_proxies: Vec::new(),
+            sessions: SessionKeys::new(b"secret", &[]),
+            daily: DailyHash::new(b"secret"),
+            proxies: Proxies::default(),
             clock: |latest| Clock::fixed(latest.max(NOW)),
             random: 7,
+            clients_max: 1_000_000,
             shared: None,
         };
         let engine = Arc::new(Engine::open(parts, |_| ()).unwrap().0);

@@ -10,4 +10,5 @@ mod golden;
 mod permits;
 mod place;
 mod race;
+mod sessions;
 mod wire;

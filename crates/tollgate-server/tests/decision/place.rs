@@ -8,8 +8,9 @@ use http::{HeaderMap, Request};
 use http_body_util::{BodyExt as _, Full};
 use tempfile::TempDir;
 use tollgate_core::file;
-use tollgate_core::policy::{Network, TierName};
+use tollgate_core::policy::{Network, Proxies, TierName};
 use tollgate_core::time::Timestamp;
+use tollgate_engine::identify::{DailyHash, SessionKeys};
 use tollgate_engine::{Clock, Engine, EngineParts};
 use tollgate_ledger::{Spool, SpoolSettings};
 use tollgate_server::decision::DecisionService;
@@ -62,9 +63,12 @@ impl Place {
             database,
             spool: Spool::open(&dir.path().join("spool"), settings).unwrap(),
             homes,
-            trusted_proxies: vec![Network::parse("127.0.0.0/8").unwrap()],
+            sessions: SessionKeys::new(b"secret", &[]),
+            daily: DailyHash::new(b"secret"),
+            proxies: Proxies { trusted: vec![Network::parse("127.0.0.0/8").unwrap()], ..Proxies::default() },
             clock: |_| Clock::fixed(NOW),
             random: 7,
+            clients_max: 1_000_000,
             shared: None,
         };
         let engine = Arc::new(Engine::open(parts, |_| ()).unwrap().0);

@@ -69,7 +69,7 @@ fn what_is_no_utf_8_is_refused() {
     assert_eq!((refused.status, refused.member("/error")), (400, "invalid_request".into()));
 }
 
-fn start(place: &Place) -> SocketAddr {
+pub(crate) fn start(place: &Place) -> SocketAddr {
     let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0)), "--decision").unwrap();
     let address = listener.local_addr();
     let settings = ServeSettings::new(&ServerSettings::default(), None);
@@ -77,7 +77,7 @@ fn start(place: &Place) -> SocketAddr {
     address
 }
 
-async fn exchange(address: SocketAddr, sent: &[u8]) -> String {
+pub(crate) async fn exchange(address: SocketAddr, sent: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     // The server may answer and close before it has read everything.
     let _ = stream.write_all(sent).await;

@@ -100,7 +100,7 @@ async fn the_caller_host_is_passed_on_and_the_peer_is_told() {
     let answer = say(gateway(upstream).address, &request).await;
     assert_eq!(body(&answer), "a.example 127.0.0.1 http a.example");
     let mut setup = Setup::to(at(upstream, ""));
-    setup.forward.trusted_proxies = vec![Network::parse("127.0.0.0/8").unwrap()];
+    setup.forward.proxies.trusted = vec![Network::parse("127.0.0.0/8").unwrap()];
     let answer = say(setup.start().address, &request).await;
     assert_eq!(body(&answer), "a.example 9.9.9.9, 127.0.0.1 http a.example");
 }

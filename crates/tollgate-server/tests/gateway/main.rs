@@ -9,6 +9,7 @@ mod hostile;
 mod http2;
 mod listening;
 mod maxima;
+mod proxied;
 mod retrying;
 mod streaming;
 mod tls;

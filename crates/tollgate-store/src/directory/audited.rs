@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use tollgate_core::time::Timestamp;
 
+use super::note::Deed;
 use super::record::{AccountRecord, KeyRecord};
 
 /// What was written.
@@ -16,6 +17,7 @@ pub(crate) enum Action {
     KeyCreate,
     KeyRotate,
     KeyRevoke,
+    Deed(Deed),
 }
 
 impl Action {
@@ -28,6 +30,7 @@ impl Action {
             Self::KeyCreate => "key.create",
             Self::KeyRotate => "key.rotate",
             Self::KeyRevoke => "key.revoke",
+            Self::Deed(deed) => deed.as_str(),
         }
     }
 }

@@ -12,6 +12,7 @@ use tollgate_core::rule::{Ask, Rule, Verdict};
 use tollgate_core::settle::{Outcome, Readings, settle};
 use tollgate_core::time::{Nanos, Timestamp};
 
+use super::beside::settle_beside;
 use super::image;
 use super::list::{Entry, settle_list};
 use super::shared_book::SharedBook;
@@ -23,7 +24,7 @@ const SMALL_MAX: usize = 2;
 /// A meter whose state is one number and a half: a token bucket's instant, or a count and its window.
 #[repr(C, packed(4))]
 #[derive(Clone, Copy, Debug, Default)]
-struct Small {
+pub(super) struct Small {
     limit: u32,
     sharer: u32,
     value: u64,
@@ -101,7 +102,9 @@ impl Home {
     #[inline]
     fn settle_in_cell(&mut self, plan: &ChargePlan<'_>, readings: &mut Readings) -> Option<Outcome> {
         let charges = plan.charges();
-        let small = self.small_mut().get_mut(..charges.len())?;
+        let Some(small) = self.small_mut().get_mut(..charges.len()) else {
+            return if plan.is_plain() { None } else { settle_beside(self.small_mut(), plan, readings) };
+        };
         let ready = charges.iter().zip(&*small).all(|(charge, small)| small.is_ready_for(charge, plan.now));
         ready.then(|| settle(plan, small, readings))
     }
@@ -255,7 +258,7 @@ impl State for Small {
 impl Small {
     /// Whether it is the meter of `charge` and can be asked as it is.
     #[inline]
-    fn is_ready_for(self, charge: &Charge<'_>, now: Timestamp) -> bool {
+    pub(super) fn is_ready_for(self, charge: &Charge<'_>, now: Timestamp) -> bool {
         self.limit == charge.id.get()
             && self.sharer == charge.sharer.get()
             && self.meter().mended(&charge.limit.rule, now).is_none()
@@ -282,7 +285,7 @@ impl Small {
 mod tests {
     use tollgate_core::calendar::{Calendar, CalendarUnit};
     use tollgate_core::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
-    use tollgate_core::plan::{HomeId, Mode, Sharer};
+    use tollgate_core::plan::{Due, HomeId, Mode, Sharer};
     use tollgate_core::rule::concurrency::SlotId;
     use tollgate_core::rule::{Amount, TokenBucket};
     use tollgate_core::time::Window;
@@ -314,7 +317,8 @@ mod tests {
             let mut plan = ChargePlan::new(HomeId(1), Timestamp::from_secs(secs), Mode::Charge, SlotId(0));
             for limit in &limits {
                 let id = book.enter(limit);
-                plan.add(Charge { limit, id, sharer: Sharer::ALL, cost: Amount::ONE, period: None });
+                let (cost, due) = (Amount::ONE, Due::Admission);
+                plan.add(Charge { limit, id, sharer: Sharer::ALL, cost, period: None, due });
             }
             plan
         };

@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 use tollgate_core::book::LimitId;
 use tollgate_core::meter::{Meter, Readied};
-use tollgate_core::plan::{CHARGES_MAX, Charge, ChargePlan, Mode};
+use tollgate_core::plan::{CHARGES_MAX, Charge, ChargePlan, Due, Mode};
 use tollgate_core::settle::{Outcome, Readings, settle};
 
 use super::shared_book::SharedBook;
@@ -34,8 +34,10 @@ pub(crate) fn settle_list(
             None => Meter::fresh(&charge.limit.rule),
         };
         let edited = place.is_some_and(|place| list[place].limit != charge.id);
-        // A peek keeps nothing, not even what has to be changed before it can be answered.
-        let at_stake = plan.mode == Mode::Peek && (edited || matches!(meter, Meter::Small(_)));
+        // A peek keeps nothing, not even what has to be changed before it can be answered; nor does a plan that
+        // turns out to be the wrong one.
+        let may_keep_nothing = plan.mode == Mode::Peek || plan.expects.is_some();
+        let at_stake = may_keep_nothing && (edited || matches!(meter, Meter::Small(_)));
         originals.push(at_stake.then(|| meter.clone()));
         places.push(place);
         meters.push(meter);
@@ -43,8 +45,10 @@ pub(crate) fn settle_list(
     let readied = bring_up(list, plan, &places, &mut meters, book);
     let outcome = settle(plan, &mut meters, readings);
     let kept = is_kept(outcome, plan.mode, readied);
-    let created = outcome.changes_meters(plan.mode) && !matches!(plan.mode, Mode::Refund { .. });
-    let settled = originals.into_iter().zip(meters).map(|(original, meter)| original.unwrap_or(meter));
+    let settled = originals.into_iter().zip(meters).map(|(original, meter)| match original {
+        Some(original) if keeps_nothing(outcome, plan.mode) => original,
+        _ => meter,
+    });
     for ((charge, place), meter) in plan.charges().iter().zip(places).zip(settled) {
         match place {
             Some(place) => {
@@ -53,12 +57,14 @@ pub(crate) fn settle_list(
                     list[place].limit = charge.id;
                 }
             }
-            None if created => list.push(Entry { limit: charge.id, sharer: charge.sharer.get(), meter }),
+            None if is_created(outcome, charge.due, plan.mode) => {
+                list.push(Entry { limit: charge.id, sharer: charge.sharer.get(), meter });
+            }
             None => {}
         }
     }
     // In the order of plans, in which they are looked for when they fit the cell again. Long lists stay as they are.
-    if list.len() <= plan.charges().len() {
+    if list.len() <= plan.charges().len() && !keeps_nothing(outcome, plan.mode) {
         list.sort_by_key(|entry| {
             let place = plan.charges().iter().position(|charge| entry.is_exactly(charge));
             place.unwrap_or(usize::MAX)
@@ -112,10 +118,21 @@ pub(crate) fn settle_fresh(plan: &ChargePlan<'_>, readings: &mut Readings) -> Ou
     settle(plan, &mut meters, readings)
 }
 
+/// Whether meters stay as they were, even where they had to be changed before they could be asked.
+fn keeps_nothing(outcome: Outcome, mode: Mode) -> bool {
+    mode == Mode::Peek || matches!(outcome, Outcome::Elsewhere { .. })
+}
+
 /// Whether the meters of a settled plan are written back: they were charged, or had to be changed before they
 /// could be asked.
 fn is_kept(outcome: Outcome, mode: Mode, readied: Readied) -> bool {
-    outcome.changes_meters(mode) || (readied == Readied::Changed && mode != Mode::Peek)
+    let charged = [Due::Admission, Due::Refusal].into_iter().any(|due| outcome.charges(due, mode));
+    charged || (readied == Readied::Changed && !keeps_nothing(outcome, mode))
+}
+
+/// Whether a charge makes the meter that it did not find. What is given back makes none.
+fn is_created(outcome: Outcome, due: Due, mode: Mode) -> bool {
+    outcome.charges(due, mode) && !matches!(mode, Mode::Refund { .. })
 }
 
 impl Entry {

@@ -159,6 +159,19 @@ impl MeterTable {
         swept
     }
 
+    /// Whether a home has meters.
+    pub fn has(&self, home: HomeId) -> bool {
+        let partition = partition_of(home);
+        let guard = pin();
+        loop {
+            match find(self.cells(partition, &guard), home.0, IfEmpty::Leave) {
+                Found::Held { .. } => return true,
+                Found::Absent | Found::Full => return false,
+                Found::Moved => drop(self.lock(partition)),
+            }
+        }
+    }
+
     /// How many homes there are.
     pub fn homes(&self) -> usize {
         self.upkeep.iter().map(|upkeep| upkeep.homes.load(Ordering::Relaxed)).sum()

@@ -4,16 +4,21 @@ use std::fmt;
 
 use redis::{FromRedisValue as _, Value};
 
+use super::directory::CHANNEL;
 use super::link::{Eviction, Link, QueryError};
 
 /// The oldest version whose scripts do what ours needs.
 const VERSION_MIN: (u32, u32) = (7, 0);
 
-/// Names the first command that the script needs and this user may not run.
+/// Names the first command that a node needs and this user may not run.
 const SCRIPT: &str = include_str!("script/permissions.lua");
 
 /// A key like those of homes, to ask for permissions with. Nothing is ever written under it.
 const KEY: &str = "tg1:{permissions}";
+
+/// What a user must be allowed.
+pub const NEEDED: &str =
+    "+@scripting +@read +@write +@connection +@pubsub +time +info +cluster|slots ~tg1:* &tg1:*";
 
 /// Why a Redis is not used.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,8 +61,8 @@ impl fmt::Display for Unfit {
             ),
             Self::Forbidden(command) => write!(
                 f,
-                "the store does not let this user run {command}: let it run eval, evalsha and what the script needs, \
-                 on keys that begin with tg1: (ACL SETUSER … +@scripting +@read +@write +@connection +time ~tg1:*)"
+                "the store does not let this user run {command} on the keys and channels that begin with tg1: – allow \
+                 it: ACL SETUSER <user> {NEEDED}"
             ),
         }
     }
@@ -100,7 +105,7 @@ fn check_server(info: &str, eviction: Eviction) -> Result<(), Unfit> {
 
 async fn check_permissions(link: &Link) -> Result<(), Unfit> {
     let mut command = redis::cmd("EVAL");
-    command.arg(SCRIPT).arg(1).arg(KEY);
+    command.arg(SCRIPT).arg(1).arg(KEY).arg(CHANNEL);
     let denied: Option<String> = link.query(&command).await.map_err(forbidden("eval"))?;
     match denied {
         Some(command) => Err(Unfit::Forbidden(command)),

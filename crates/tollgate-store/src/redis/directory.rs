@@ -12,6 +12,7 @@ mod layout;
 mod lists;
 mod look;
 mod news;
+mod note;
 mod reply;
 mod scripts;
 mod text;
@@ -31,6 +32,7 @@ use cache::Cache;
 pub use cache::CacheLimits;
 pub use error::RedisError;
 use flights::Flights;
+pub(super) use layout::CHANNEL;
 use watch::Listening;
 
 /// Accounts and keys in Redis, and what this node remembers of them.

@@ -19,6 +19,7 @@ mod waiting;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -37,8 +38,16 @@ use waiting::Waiting;
 /// The most homes whose calls in doubt are looked into at once.
 const MENDED_AT_ONCE: usize = 64;
 
+/// A request whose time is up before it asks for its meters, because its key took so long, waits for them this long all
+/// the same: a store that answers at all does so within a few milliseconds.
+const HURRY: Duration = Duration::from_millis(10);
+
 /// What the homes of probes have in common. Homes of callers are hashes: none is like this.
 const PROBED: u128 = u64::MAX as u128;
+
+/// By when a request should have its answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Expiry(Instant);
 
 /// The homes as one node asks for them. Cloning it is cheap; all clones are one.
 #[derive(Clone)]
@@ -82,9 +91,19 @@ impl Homes {
         Self { shared: Arc::new(shared) }
     }
 
+    /// By when a request that comes now should have its answer, however often it asks until then.
+    pub fn expiry(&self) -> Expiry {
+        Expiry(Instant::now() + self.shared.settings.deadline)
+    }
+
     /// Settles it, together with whatever else is asked of the same home meanwhile. Must be called within a tokio
     /// runtime. It answers by the deadline; only what is given back may wait longer, behind others of its home.
     pub async fn settle(&self, owed: Owed) -> Result<Settled, Away> {
+        self.settle_by(owed, self.expiry()).await
+    }
+
+    /// As [`Homes::settle`], for a request that has asked the store for something else before.
+    pub async fn settle_by(&self, owed: Owed, expiry: Expiry) -> Result<Settled, Away> {
         let shared = &self.shared;
         shared.counters.asks.add(1);
         if shared.breaker.mode() == StoreMode::Degraded {
@@ -108,7 +127,7 @@ impl Homes {
             Joined::InDoubt => return Err(Away::InDoubt),
             Joined::Full => return Err(Away::Refused("too many requests wait for the same meters".into())),
         }
-        Waiting { shared, owed, answer }.until(now + shared.settings.deadline).await
+        Waiting { shared, owed, answer }.until(expiry.0.max(now + HURRY)).await
     }
 
     /// Whether decisions go to the store at the moment.

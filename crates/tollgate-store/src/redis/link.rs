@@ -23,7 +23,7 @@ pub use address::{Address, BadAddress, Eviction};
 pub use error::{LinkError, QueryError, ServerAnswer};
 
 use dial::Dialer;
-use keep::{State, Trouble, TroubleKind};
+use keep::{Cure, State, Trouble, TroubleKind};
 use line::Line;
 
 /// How long a query may take unless the options say otherwise.
@@ -57,15 +57,23 @@ pub struct LinkOptions {
     pub deadline: Duration,
     /// Who to be; the name in the address, or the default user, if absent.
     pub username: Option<String>,
-    /// The password of the servers, and of the sentinels.
+    /// The password of the servers.
     pub password: Option<Password>,
+    /// The password of the sentinels, which need not have one when the servers do.
+    pub sentinel_password: Option<Password>,
     /// The certificate in PEM that a server must present or be signed by, instead of those that the system trusts.
     pub trusted_pem: Option<Vec<u8>>,
 }
 
 impl Default for LinkOptions {
     fn default() -> Self {
-        Self { deadline: DEADLINE_DEFAULT, username: None, password: None, trusted_pem: None }
+        Self {
+            deadline: DEADLINE_DEFAULT,
+            username: None,
+            password: None,
+            sentinel_password: None,
+            trusted_pem: None,
+        }
     }
 }
 
@@ -101,16 +109,20 @@ impl Link {
         Ok(Self { shared: Arc::new(Shared { address, deadline, dialer, state, trouble }) })
     }
 
-    /// Waits until the link is up, and says why it is not if that takes longer than `patience`.
+    /// Waits until the link is up. Says why it is not if that takes longer than `patience`, or at once if no time
+    /// helps.
     pub async fn ready(&self, patience: Duration) -> Result<(), LinkError> {
         let mut state = self.shared.state.clone();
-        let up = state.wait_for(|state| matches!(state, State::Up { .. }));
-        if matches!(tokio::time::timeout(patience, up).await, Ok(Ok(_))) {
-            return Ok(());
-        }
+        let known = state.wait_for(|state| match state {
+            State::Up { .. } => true,
+            State::Down(failed) => failed.cure == Cure::Settings,
+            State::Dialing => false,
+        });
+        // Whether it is or the time is over, what is known then says it.
+        let _ = tokio::time::timeout(patience, known).await;
         match &*self.shared.state.borrow() {
             State::Up { .. } => Ok(()),
-            State::Down(why) => Err(LinkError::Unreachable(why.to_string())),
+            State::Down(failed) => Err(LinkError::Unreachable(failed.why.to_string())),
             State::Dialing => Err(LinkError::Unreachable("it does not answer".into())),
         }
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use redis::Script;
 use tokio::time::Instant;
@@ -57,10 +58,22 @@ impl fmt::Debug for Meters {
     }
 }
 
+/// How long a start waits until the server has read the script.
+const READS_WITHIN: Duration = Duration::from_secs(2);
+
 impl Meters {
     /// The meters behind a link, as this node sees them.
     pub fn new(link: Link, node: NodeId) -> Self {
         Self { link, node, script: Arc::new(Script::new(SCRIPT)), ahead: Arc::default() }
+    }
+
+    /// Has the server read the script, so that the first request need not wait for that. A server that does not let
+    /// us is sent the script when it is needed.
+    pub async fn prepare(&self) {
+        let mut load = redis::cmd("SCRIPT");
+        load.arg("LOAD").arg(SCRIPT);
+        let loading = self.link.query_before(&load, Instant::now() + READS_WITHIN);
+        let _: Result<String, QueryError> = loading.await;
     }
 
     /// Settles the plans of a call, in order: each charges all of its meters, or none.
@@ -137,7 +150,7 @@ impl Meters {
     }
 
     /// About what time it is on the server.
-    pub(in crate::redis) fn there(&self, now: Timestamp) -> Timestamp {
+    fn there(&self, now: Timestamp) -> Timestamp {
         let ahead = self.ahead.load(Ordering::Relaxed);
         let span = Nanos(ahead.unsigned_abs());
         if ahead < 0 { Timestamp::from_nanos(now.as_nanos().saturating_sub(span.0)) } else { now.plus(span) }

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 use tollgate_core::time::Nanos;
-use tollgate_store::directory::{Cursor, CustomBody, Directory, Page, PageLimit, ReadError, What, Writer};
+use tollgate_store::directory::{
+    Cursor, CustomBody, Deed, Directory, Note, Page, PageLimit, ReadError, What, Writer,
+};
 
 use crate::room::{Room, at, make_account, make_key, tier, time};
 
@@ -10,6 +12,7 @@ on_each_store! {
     pages_hold_every_account_once_while_others_come_and_go,
     the_keys_of_one_account_are_listed,
     every_write_is_one_audit_entry_with_before_and_after,
+    what_was_done_to_a_caller_is_noted,
     accounts_with_a_negotiated_tier_are_found,
 }
 
@@ -109,6 +112,34 @@ async fn every_write_is_one_audit_entry_with_before_and_after(room: &Room) {
     let newest = directory.list_audit(page(3, None)).await.unwrap();
     let older = directory.list_audit(page(100, newest.next)).await.unwrap();
     assert_eq!((newest.items, older.items), (entries[..3].to_vec(), entries[3..].to_vec()));
+}
+
+async fn what_was_done_to_a_caller_is_noted(room: &Room) {
+    let directory = room.open().await;
+    make_account(&directory, "acme").await;
+    let by = Writer { who: "alice".to_owned(), now: time(2) };
+    let target = || "cl_0123456789abcdef0123456789abcdef".to_owned();
+    let block = Note {
+        deed: Deed::Block,
+        target: target(),
+        before: None,
+        after: Some(json!({"reason": "it \"scrapes\""})),
+    };
+    let unblock = Note { deed: Deed::Unblock, target: target(), before: block.after.clone(), after: None };
+    let reset = Note { deed: Deed::ResetClient, before: None, ..unblock.clone() };
+    for note in [&block, &unblock, &reset] {
+        directory.note(note.clone(), &by).await.unwrap();
+    }
+    let entries = directory.list_audit(page(3, None)).await.unwrap().items;
+    let actions: Vec<&str> = entries.iter().rev().map(|entry| entry.action.as_str()).collect();
+    assert_eq!(actions, ["block.create", "block.delete", "client.reset"]);
+    for (entry, note) in entries.iter().rev().zip([block, unblock, reset]) {
+        assert_eq!((entry.who.as_str(), entry.at), ("alice", time(2)));
+        assert_eq!((&entry.target, &entry.before, &entry.after), (&note.target, &note.before, &note.after));
+    }
+    // Accounts and keys are as they were.
+    assert_eq!(directory.find_account("acme").await.unwrap().unwrap().id.as_str(), "acme");
+    assert_eq!(ids(&directory, 10, None).await, (vec!["acme".to_owned()], None));
 }
 
 async fn custom(directory: &Directory) -> Vec<String> {

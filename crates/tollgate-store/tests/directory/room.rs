@@ -98,8 +98,13 @@ pub(crate) async fn link(url: &str) -> Link {
     link_with(url, PATIENT).await
 }
 
-const PATIENT: LinkOptions =
-    LinkOptions { deadline: Duration::from_secs(5), username: None, password: None, trusted_pem: None };
+const PATIENT: LinkOptions = LinkOptions {
+    deadline: Duration::from_secs(5),
+    username: None,
+    password: None,
+    sentinel_password: None,
+    trusted_pem: None,
+};
 
 async fn link_with(url: &str, options: LinkOptions) -> Link {
     let link = Link::open(&Address::parse(url).unwrap(), &options).unwrap();

@@ -4,14 +4,14 @@ use std::num::NonZeroU32;
 
 use tollgate_core::calendar::{Calendar, Period};
 use tollgate_core::limit::{Axis, Limit, LimitName, Per};
-use tollgate_core::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
+use tollgate_core::plan::{Charge, ChargePlan, Expects, HomeId, Mode, Sharer};
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Amount, Rule};
 use tollgate_core::settle::{Outcome, Readings};
 use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_store::meters::MeterTable;
 
-use crate::strategies::{Terms, axis};
+use crate::strategies::{Terms, axis, owed};
 
 /// How a plan came out, and what its meters say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -65,16 +65,39 @@ impl Driver {
         slot: u64,
         now: Timestamp,
     ) -> Settlement {
+        self.settle(&self.plan(meters, cost, mode, slot, now))
+    }
+
+    /// Asks as a plan does that expects something of a meter.
+    pub(crate) fn ask_expecting(
+        &self,
+        meters: &[usize],
+        cost: u64,
+        expects: Option<Expects>,
+        mode: Mode,
+        slot: u64,
+    ) -> Settlement {
+        let mut plan = self.plan(meters, cost, mode, slot, self.now);
+        plan.expects = expects;
+        self.settle(&plan)
+    }
+
+    fn plan(&self, meters: &[usize], cost: u64, mode: Mode, slot: u64, now: Timestamp) -> ChargePlan<'_> {
         let mut plan = ChargePlan::new(HomeId(42), now, mode, SlotId(slot));
         for meter in meters {
             let limit = &self.limits[*meter];
-            let cost = Amount::new(cost).unwrap();
+            let (due, cost) = owed(*meter, cost);
+            let (id, cost) = (self.table.enter(limit), Amount::new(cost).unwrap());
             // Even slots look the period up beforehand, as a tariff does; for the others the calendar is asked.
             let period = self.period(*meter, now).filter(|_| slot.is_multiple_of(2));
-            plan.add(Charge { limit, id: self.table.enter(limit), sharer: sharer(limit), cost, period });
+            plan.add(Charge { limit, id, sharer: sharer(limit), cost, period, due });
         }
+        plan
+    }
+
+    fn settle(&self, plan: &ChargePlan<'_>) -> Settlement {
         let mut readings = Readings::new();
-        let outcome = self.table.settle(&plan, &mut readings);
+        let outcome = self.table.settle(plan, &mut readings);
         Settlement { outcome, readings }
     }
 
@@ -92,7 +115,7 @@ impl Driver {
 fn sharer(limit: &Limit) -> Sharer {
     match limit.axis {
         Axis::Rate => Sharer::key(NonZeroU32::MIN),
-        Axis::Concurrency | Axis::Quota => Sharer::ALL,
+        Axis::Concurrency | Axis::Quota | Axis::Conduct => Sharer::ALL,
     }
 }
 

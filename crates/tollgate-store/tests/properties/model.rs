@@ -2,16 +2,23 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tollgate_core::plan::Mode;
+use tollgate_core::plan::{Expects, Mode};
 use tollgate_core::settle::Outcome;
 use tollgate_core::time::Timestamp;
 use tollgate_testkit::model;
 
 use crate::driver::{Driver, Settlement};
-use crate::strategies::{Event, METERS, event, start, terms};
+use crate::strategies::{Event, METERS, all_terms, event, start};
 use crate::{cases, words};
 
 const STEPS: usize = 200;
+
+/// What a plan asks.
+struct Asked<'e> {
+    meters: &'e [usize],
+    cost: u64,
+    expects: Option<Expects>,
+}
 
 /// A charge that was admitted and may be given back.
 struct Admitted {
@@ -26,11 +33,10 @@ proptest! {
 
     #[test]
     fn the_table_answers_as_the_model_does(
-        first in (terms(0), terms(1), terms(2), terms(3)),
+        first in all_terms(),
         start in start(),
         events in vec(event(), STEPS),
     ) {
-        let first = [first.0, first.1, first.2, first.3];
         let mut driver = Driver::new(&first, start);
         let mut home = model::Home::default();
         let mut admitted: Vec<Admitted> = Vec::new();
@@ -42,12 +48,14 @@ proptest! {
                 Event::Later(nanos) => driver.later(*nanos),
                 Event::Earlier(nanos) => driver.earlier(*nanos),
                 Event::Edit { meter, terms } => driver.edit(*meter, terms),
-                Event::Peek { meters, cost } => {
-                    compare(&driver, &mut home, meters, *cost, Mode::Peek, slot)?;
+                Event::Peek { meters, cost, expects } => {
+                    let asked = Asked { meters, cost: *cost, expects: *expects };
+                    compare(&driver, &mut home, &asked, Mode::Peek, slot)?;
                 }
-                Event::Ask { meters, cost } | Event::Force { meters, cost } => {
+                Event::Ask { meters, cost, expects } | Event::Force { meters, cost, expects } => {
                     let mode = if let Event::Ask { .. } = event { Mode::Charge } else { Mode::Force };
-                    let settlement = compare(&driver, &mut home, meters, *cost, mode, slot)?;
+                    let asked = Asked { meters, cost: *cost, expects: *expects };
+                    let settlement = compare(&driver, &mut home, &asked, mode, slot)?;
                     if let Outcome::Admitted { .. } = settlement.outcome {
                         admitted.push(Admitted { meters: meters.clone(), cost: *cost, slot, at: driver.now });
                     }
@@ -60,7 +68,7 @@ proptest! {
             }
         }
         for meter in 0..METERS {
-            compare(&driver, &mut home, &[meter], 1, Mode::Peek, 0)?;
+            compare(&driver, &mut home, &Asked { meters: &[meter], cost: 1, expects: None }, Mode::Peek, 0)?;
         }
     }
 }
@@ -68,25 +76,27 @@ proptest! {
 fn compare(
     driver: &Driver,
     home: &mut model::Home,
-    meters: &[usize],
-    cost: u64,
+    asked: &Asked<'_>,
     mode: Mode,
     slot: u64,
 ) -> Result<Settlement, TestCaseError> {
-    let ours = driver.ask(meters, cost, mode, slot);
+    let Asked { meters, cost, expects } = *asked;
+    let ours = driver.ask_expecting(meters, cost, expects, mode, slot);
     let charges: Vec<_> = meters.iter().map(|meter| charge(driver, *meter, cost)).collect();
     let model_mode = match mode {
         Mode::Charge => model::Mode::Charge,
         Mode::Force => model::Mode::Force,
         Mode::Peek | Mode::Refund { .. } => model::Mode::Peek,
     };
-    let theirs = home.ask(&charges, model_mode, slot, driver.now.as_nanos());
+    let expected = words::expects(expects);
+    let theirs = home.ask_expecting(&charges, expected, model_mode, slot, driver.now.as_nanos());
     prop_assert_eq!(
         words::answer(ours.outcome, &ours.readings),
         theirs,
-        "{:?} {:?} at {:?}",
+        "{:?} {:?} expecting {:?} at {:?}",
         mode,
         charges,
+        expects,
         driver.now
     );
     Ok(ours)

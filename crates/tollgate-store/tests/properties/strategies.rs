@@ -4,13 +4,17 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tollgate_core::calendar::{Calendar, CalendarUnit};
 use tollgate_core::limit::{Axis, Excess, RefusalStatus};
+use tollgate_core::plan::{Due, Expects};
 use tollgate_core::rule::{Amount, Rule, TokenBucket, Windowed};
 use tollgate_core::time::{Nanos, Timestamp, Window};
 
 const SECOND: u64 = 1_000_000_000;
 
 /// The limits of a home are few, so that requests meet on the same meters.
-pub(crate) const METERS: usize = 4;
+pub(crate) const LIMITS: usize = 4;
+
+/// With the meters that refusals are charged to.
+pub(crate) const METERS: usize = LIMITS + 2;
 
 /// One limit as it stands now.
 #[derive(Clone, Debug)]
@@ -24,12 +28,12 @@ pub(crate) struct Terms {
 pub(crate) enum Event {
     /// Nothing: what other events shrink to.
     Nothing,
-    /// A request that owes `cost` to some of the meters.
-    Ask { meters: Vec<usize>, cost: u64 },
+    /// A request that owes `cost` to some of the meters, and may expect something of one of them.
+    Ask { meters: Vec<usize>, cost: u64, expects: Option<Expects> },
     /// The same, only looked at.
-    Peek { meters: Vec<usize>, cost: u64 },
+    Peek { meters: Vec<usize>, cost: u64, expects: Option<Expects> },
     /// Usage that has happened already.
-    Force { meters: Vec<usize>, cost: u64 },
+    Force { meters: Vec<usize>, cost: u64, expects: Option<Expects> },
     /// The charge that was admitted so many requests ago is given back.
     Refund { ago: usize },
     /// A limit is edited.
@@ -99,12 +103,13 @@ pub(crate) fn rule() -> impl Strategy<Value = Rule> {
 }
 
 /// The terms of the meter with this number: some numbers are rates, one is slots, one a quota whose overage
-/// may be billed.
+/// may be billed, and some are not limits but what refusals are charged to.
 pub(crate) fn terms(meter: usize) -> BoxedStrategy<Terms> {
     let refuse = Excess::Refuse(RefusalStatus::TooManyRequests);
     match axis(meter) {
         Axis::Rate => rule().prop_map(move |rule| Terms { rule, excess: refuse }).boxed(),
         Axis::Concurrency => concurrency().prop_map(move |rule| Terms { rule, excess: refuse }).boxed(),
+        Axis::Conduct => counting_rule().prop_map(move |rule| Terms { rule, excess: refuse }).boxed(),
         Axis::Quota => (counting_rule(), any::<bool>())
             .prop_map(move |(rule, billed)| {
                 // A bucket has no overage to bill: it forgets what is above it.
@@ -115,8 +120,21 @@ pub(crate) fn terms(meter: usize) -> BoxedStrategy<Terms> {
     }
 }
 
+/// The terms of all meters.
+pub(crate) fn all_terms() -> [BoxedStrategy<Terms>; METERS] {
+    std::array::from_fn(terms)
+}
+
 pub(crate) fn axis(meter: usize) -> Axis {
-    [Axis::Rate, Axis::Rate, Axis::Concurrency, Axis::Quota][meter]
+    [Axis::Rate, Axis::Rate, Axis::Concurrency, Axis::Quota, Axis::Conduct, Axis::Conduct][meter]
+}
+
+/// When a request owes to the meter with this number, and how much if it costs so much.
+pub(crate) fn owed(meter: usize, cost: u64) -> (Due, u64) {
+    match axis(meter) {
+        Axis::Rate | Axis::Concurrency | Axis::Quota => (Due::Admission, cost),
+        Axis::Conduct => (Due::Refusal, cost % 5 + 1),
+    }
 }
 
 fn meters() -> impl Strategy<Value = Vec<usize>> {
@@ -130,7 +148,26 @@ fn meters() -> impl Strategy<Value = Vec<usize>> {
         vec![0, 1, 2, 3],
         vec![2],
         vec![],
+        vec![0, 4],
+        vec![3, 5],
+        vec![0, 3, 4],
+        vec![0, 2, 4, 5],
+        vec![0, 3, 4, 5],
+        vec![0, 1, 2, 3, 4, 5],
+        vec![4, 5],
     ])
+}
+
+/// The place may be one that the plan does not have: then nothing is expected.
+fn expects() -> impl Strategy<Value = Option<Expects>> {
+    let some = (0..20u64, 0..40u64);
+    let bounds = prop_oneof![4 => some, 1 => (0..20u64, Just(u64::MAX)), 1 => (Just(u64::MAX), Just(0))];
+    let some = (0..=METERS, bounds).prop_map(|(place, (least, more))| Expects {
+        place,
+        least,
+        most: least.saturating_add(more),
+    });
+    prop_oneof![3 => Just(None), 2 => some.prop_map(Some)]
 }
 
 pub(crate) fn cost() -> impl Strategy<Value = u64> {
@@ -146,12 +183,16 @@ pub(crate) fn time_step() -> impl Strategy<Value = u64> {
     prop_oneof![3 => 0..SECOND, 3 => 0..20 * SECOND, 3 => edges, 1 => 0..3 * 86_400 * SECOND, 1 => Just(0)]
 }
 
+fn asked() -> impl Strategy<Value = (Vec<usize>, u64, Option<Expects>)> {
+    (meters(), cost(), expects())
+}
+
 pub(crate) fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         1 => Just(Event::Nothing),
-        20 => (meters(), cost()).prop_map(|(meters, cost)| Event::Ask { meters, cost }),
-        2 => (meters(), cost()).prop_map(|(meters, cost)| Event::Peek { meters, cost }),
-        1 => (meters(), cost()).prop_map(|(meters, cost)| Event::Force { meters, cost }),
+        20 => asked().prop_map(|(meters, cost, expects)| Event::Ask { meters, cost, expects }),
+        2 => asked().prop_map(|(meters, cost, expects)| Event::Peek { meters, cost, expects }),
+        1 => asked().prop_map(|(meters, cost, expects)| Event::Force { meters, cost, expects }),
         3 => (0..8usize).prop_map(|ago| Event::Refund { ago }),
         2 => (0..METERS).prop_flat_map(|meter| terms(meter).prop_map(move |terms| Event::Edit { meter, terms })),
         8 => time_step().prop_map(Event::Later),

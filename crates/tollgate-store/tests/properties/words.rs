@@ -2,11 +2,14 @@
 
 use tollgate_core::calendar::{CalendarUnit, Period};
 use tollgate_core::limit::{Axis, Excess, Limit};
+use tollgate_core::plan::{Due, Expects};
 use tollgate_core::rule::{Rule, Windowed};
 use tollgate_core::settle::{Outcome, Readings};
 use tollgate_testkit::model;
 
-/// What a request owes to the meter with this number.
+use crate::strategies::owed;
+
+/// What a request of this cost owes to the meter with this number.
 pub(crate) fn charge(meter: usize, limit: &Limit, cost: u64, period: Option<Period>) -> model::Charge {
     let window_s = |rule: &Windowed| u64::from(rule.window.as_secs());
     let rule = match &limit.rule {
@@ -35,6 +38,7 @@ pub(crate) fn charge(meter: usize, limit: &Limit, cost: u64, period: Option<Peri
             model::Rule::Concurrency { limit: limit.get(), lease_ns: lease.0 }
         }
     };
+    let (due, cost) = owed(meter, cost);
     model::Charge {
         meter: meter as u64,
         rule,
@@ -42,11 +46,21 @@ pub(crate) fn charge(meter: usize, limit: &Limit, cost: u64, period: Option<Peri
             Axis::Rate => model::Axis::Rate,
             Axis::Concurrency => model::Axis::Concurrency,
             Axis::Quota => model::Axis::Quota,
+            Axis::Conduct => model::Axis::Conduct,
         },
         overage: limit.excess == Excess::BillOverage,
         cost,
         period: period.map(|period| (period.start.as_nanos(), period.end.as_nanos())),
+        due: match due {
+            Due::Admission => model::Due::Admission,
+            Due::Refusal => model::Due::Refusal,
+        },
     }
+}
+
+/// What is expected of a meter.
+pub(crate) fn expects(expects: Option<Expects>) -> Option<model::Expects> {
+    expects.map(|Expects { place, least, most }| model::Expects { place, least, most })
 }
 
 /// What a plan was answered.
@@ -55,6 +69,7 @@ pub(crate) fn answer(outcome: Outcome, readings: &Readings) -> model::Answer {
         Outcome::Admitted { overage } => model::Outcome::Admitted { overage },
         Outcome::Refused { by, retry_after } => model::Outcome::Refused { by, retry_after: retry_after.0 },
         Outcome::NeverFits { by } => model::Outcome::NeverFits { by },
+        Outcome::Elsewhere { remaining } => model::Outcome::Elsewhere { remaining },
     };
     let readings = readings.iter().map(|reading| model::Reading {
         used: reading.used,

@@ -7,12 +7,12 @@ use tokio::runtime::Runtime;
 use tollgate_core::book::LimitId;
 use tollgate_core::calendar::{Calendar, CalendarUnit};
 use tollgate_core::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
-use tollgate_core::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
+use tollgate_core::plan::{Charge, ChargePlan, Due, HomeId, Mode, Sharer};
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Amount, Rule, TokenBucket};
 use tollgate_core::time::{Timestamp, Window};
 use tollgate_store::redis::{
-    Address, Ask, CallError, HomeCall, Link, LinkOptions, Meters, NodeId, Resolved, Seq, Settled,
+    Address, Applied, Ask, CallError, HomeCall, Link, LinkOptions, Meters, NodeId, Resolved, Seq, Settled,
 };
 use tollgate_testkit::redis::{Engine, RedisServer};
 
@@ -81,6 +81,14 @@ impl Bed {
     pub(crate) fn resolve(&self, home: HomeId, in_doubt: Seq, fence: Seq) -> Result<Resolved, CallError> {
         self.runtime.block_on(self.meters.resolve(home, in_doubt, fence))
     }
+
+    /// What became of each plan of a call; nothing if the call was never made.
+    pub(crate) fn fates(&self, home: HomeId, in_doubt: Seq, fence: Seq) -> Result<Vec<Applied>, CallError> {
+        self.resolve(home, in_doubt, fence).map(|resolved| match resolved {
+            Resolved::Applied { plans, .. } => plans,
+            Resolved::Never => Vec::new(),
+        })
+    }
 }
 
 pub(crate) fn runtime() -> Runtime {
@@ -132,7 +140,7 @@ pub(crate) fn plan_of<'p>(
     let mut plan = ChargePlan::new(HomeId(home), now, mode, SlotId(slot));
     for limit in limits {
         let (id, cost) = (LimitId::from_number(0), Amount::new(cost).unwrap());
-        plan.add(Charge { limit, id, sharer: Sharer::ALL, cost, period: None });
+        plan.add(Charge { limit, id, sharer: Sharer::ALL, cost, period: None, due: Due::Admission });
     }
     plan
 }

@@ -1,6 +1,6 @@
 //! A Redis that would lose what is counted in it is refused, with what to do.
 
-use tollgate_store::redis::check::{Unfit, check};
+use tollgate_store::redis::check::{NEEDED, Unfit, check};
 use tollgate_store::redis::{Address, Link, LinkOptions, Password};
 use tollgate_testkit::redis::{Engine, RedisLaunch, RedisServer};
 
@@ -60,10 +60,12 @@ fn a_user_that_may_not_run_what_the_script_needs_is_refused(engine: Engine) {
         assert_eq!(server.ask(&words).text(), "OK");
         checked(&server.url(), Some((name, "pw")))
     };
-    assert_eq!(user("all", "+@scripting +@read +@write +@connection +time +info ~tg1:*"), Ok(()));
+    assert_eq!(user("advised", NEEDED), Ok(()));
     let forbidden = |command: &str| Err(Unfit::Forbidden(command.into()));
-    assert_eq!(user("mute", "+@all -eval -evalsha ~*"), forbidden("eval"));
-    assert_eq!(user("hashless", "+@all -evalsha ~*"), forbidden("evalsha"));
+    assert_eq!(user("mute", "+@all -eval -evalsha ~* &*"), forbidden("eval"));
+    assert_eq!(user("hashless", "+@all -evalsha ~* &*"), forbidden("evalsha"));
+    assert_eq!(user("deaf", "+@all -subscribe ~* &*"), forbidden("subscribe"));
+    assert_eq!(user("shut", "+@all ~* &other:*"), forbidden("publish"));
     assert_eq!(user("still", "+@all -setrange ~*"), forbidden("setrange"));
     assert_eq!(
         user("elsewhere", "+@all ~other:*").map_err(|unfit| matches!(unfit, Unfit::Forbidden(_))),

@@ -27,6 +27,7 @@ on_each_engine!(
     a_call_that_is_stuck_on_its_way_is_fenced_off,
     a_call_whose_answer_is_lost_was_applied,
     a_peek_needs_no_number,
+    a_call_in_doubt_is_resolved_with_the_instant_at_which_it_was_made,
 );
 
 fn used(bed: &Bed, home: u128, limits: &[&Limit]) -> u64 {
@@ -71,11 +72,11 @@ fn a_call_that_was_applied_is_resolved_as_such_as_often_as_one_asks(engine: Engi
     let (call, fence, later) = (bed.seq(), bed.seq(), bed.seq());
     let plans = [plan(1, &[&quota], 3, Mode::Charge), plan(1, &[&quota], 1_000, Mode::Charge)];
     bed.call_as(call, HomeId(1), &plans, None).unwrap();
-    let applied = Ok(Resolved::Applied(vec![ADMITTED, Applied::Refused]));
-    assert_eq!(bed.resolve(HomeId(1), call, fence), applied);
-    assert_eq!(bed.resolve(HomeId(1), call, fence), applied);
-    assert_eq!(bed.resolve(HomeId(1), call, later), applied);
-    assert_eq!(bed.resolve(HomeId(1), call, fence), applied);
+    let applied = Ok(vec![ADMITTED, Applied::Refused]);
+    assert_eq!(bed.fates(HomeId(1), call, fence), applied);
+    assert_eq!(bed.fates(HomeId(1), call, fence), applied);
+    assert_eq!(bed.fates(HomeId(1), call, later), applied);
+    assert_eq!(bed.fates(HomeId(1), call, fence), applied);
     let copy = bed.call_as(call, HomeId(1), &plans, None);
     assert_eq!(copy, Err(CallError::Late(later.get())));
     assert_eq!(used(&bed, 1, &[&quota]), 3);
@@ -107,7 +108,7 @@ fn overage_is_remembered_with_the_call(engine: Engine) {
     assert_eq!(first[1].outcome, Outcome::Admitted { overage: 3 });
     assert_eq!(again[1].outcome, Outcome::Admitted { overage: 3 });
     let applied = vec![ADMITTED, Applied::Admitted { overage: 3 }];
-    assert_eq!(bed.resolve(HomeId(1), call, fence), Ok(Resolved::Applied(applied)));
+    assert_eq!(bed.fates(HomeId(1), call, fence), Ok(applied));
 }
 
 fn a_number_that_goes_back_is_late_and_says_how_far(engine: Engine) {
@@ -138,7 +139,7 @@ fn nodes_do_not_fence_each_other(engine: Engine) {
     assert_eq!(used(&bed, 1, &[&rate, &quota]), 20);
     let fence = Seq::new(6).unwrap();
     let resolved = bed.runtime.block_on(nodes[2].resolve(HomeId(1), Seq::new(5).unwrap(), fence));
-    assert_eq!(resolved, Ok(Resolved::Applied(vec![ADMITTED])));
+    assert!(matches!(resolved, Ok(Resolved::Applied { plans, .. }) if plans == [ADMITTED]));
 }
 
 fn a_call_that_is_stuck_on_its_way_is_fenced_off(engine: Engine) {
@@ -170,7 +171,7 @@ fn a_call_whose_answer_is_lost_was_applied(engine: Engine) {
     bed.runtime.block_on(ask_as(&node, bed.seq(), &plan(2, &[&quota], 1, Mode::Charge))).unwrap();
     proxy.set(Network::HalfCut);
     assert_eq!(bed.runtime.block_on(ask_as(&node, call, &charge)), Err(CallError::Unknown));
-    assert_eq!(bed.resolve(HomeId(1), call, fence), Ok(Resolved::Applied(vec![ADMITTED])));
+    assert_eq!(bed.fates(HomeId(1), call, fence), Ok(vec![ADMITTED]));
     assert_eq!(used(&bed, 1, &[&quota]), 3);
 }
 
@@ -182,5 +183,20 @@ fn a_peek_needs_no_number(engine: Engine) {
     let peek = [plan(1, &[&quota], 1, Mode::Peek)];
     let settled = bed.call_as(seq, HomeId(1), &peek, None).unwrap();
     assert_eq!(settled[0].readings[0].used, 2);
-    assert_eq!(bed.resolve(HomeId(1), seq, bed.seq()), Ok(Resolved::Applied(vec![ADMITTED])));
+    assert_eq!(bed.fates(HomeId(1), seq, bed.seq()), Ok(vec![ADMITTED]));
+}
+
+fn a_call_in_doubt_is_resolved_with_the_instant_at_which_it_was_made(engine: Engine) {
+    let bed = Bed::new(engine);
+    let (rate, quota) = (rate(10, 20), monthly(100));
+    for (home, limits) in [(1, &[&rate, &quota][..]), (2, &[&quota][..])] {
+        let (call, fence, later) = (bed.seq(), bed.seq(), bed.seq());
+        let charge = [plan(home, limits, 3, Mode::Charge)];
+        let settled = bed.call_as(call, HomeId(home), &charge, None).unwrap();
+        wait::pause(Duration::from_millis(2));
+        let applied = Ok(Resolved::Applied { at: settled[0].now, plans: vec![ADMITTED] });
+        assert_eq!(bed.resolve(HomeId(home), call, fence), applied);
+        wait::pause(Duration::from_millis(2));
+        assert_eq!(bed.resolve(HomeId(home), call, later), applied);
+    }
 }

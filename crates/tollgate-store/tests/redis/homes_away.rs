@@ -5,14 +5,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
+use tollgate_core::limit::Axis;
 use tollgate_core::plan::Mode;
+use tollgate_core::rule::{Amount, Rule, Windowed};
 use tollgate_core::tariff::Plan;
+use tollgate_core::time::Window;
 use tollgate_store::redis::{Away, Homes, StoreMode};
 use tollgate_testkit::chaos;
 use tollgate_testkit::redis::Engine;
 use tollgate_testkit::wait;
 
-use crate::bed::{monthly, rate};
+use crate::bed::{limit, monthly, rate};
 use crate::homes_bed::{DEADLINE, HomesBed, is_admitted, owed, plan};
 use crate::on_each_engine;
 
@@ -22,6 +25,7 @@ const LATE_MAX: Duration = Duration::from_millis(20);
 
 on_each_engine!(
     a_charge_whose_answer_was_lost_is_undone,
+    a_charge_to_a_log_whose_answer_was_lost_is_undone_at_its_very_instant,
     what_was_given_back_in_doubt_can_be_given_back_again,
     a_server_that_stands_still_costs_nobody_more_than_the_deadline,
     a_server_that_is_killed_and_comes_back_has_what_was_admitted,
@@ -47,6 +51,18 @@ fn a_charge_whose_answer_was_lost_is_undone(engine: Engine) {
     assert_eq!(bed.used(&homes, &plan, 1)[1], 3);
     let counters = homes.counters();
     assert_eq!((counters.resolved.get() >= 1, counters.undone.get() >= 1), (true, true), "{counters:?}");
+}
+
+fn a_charge_to_a_log_whose_answer_was_lost_is_undone_at_its_very_instant(engine: Engine) {
+    let bed = HomesBed::new(engine);
+    let day = Windowed { limit: Amount::new(1_000).unwrap(), window: Window::DAY };
+    let log = limit("log", Axis::Quota, Rule::SlidingLog(day));
+    let (homes, plan) = (bed.node(1, DEADLINE), plan(&[log]));
+    wait::until("a charge", || bed.settle(&homes, owed(&plan, 1, 3, Mode::Charge)).ok());
+    bed.proxy.set(chaos::Mode::HalfCut);
+    assert_eq!(bed.settle(&homes, owed(&plan, 1, 5, Mode::Charge)), Err(Away::InDoubt));
+    bed.proxy.set(chaos::Mode::Pass);
+    assert_eq!(bed.used(&homes, &plan, 1), [3]);
 }
 
 fn what_was_given_back_in_doubt_can_be_given_back_again(engine: Engine) {

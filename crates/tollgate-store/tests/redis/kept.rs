@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use tollgate_core::book::LimitId;
 use tollgate_core::limit::{Axis, Limit};
-use tollgate_core::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
+use tollgate_core::plan::{Charge, ChargePlan, Due, HomeId, Mode, Sharer};
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Amount, LEASE_DEFAULT, Rule, Windowed};
 use tollgate_core::settle::Outcome;
@@ -101,8 +101,9 @@ fn of_key<'p>(rate: &'p Limit, quota: &'p Limit, key: u32) -> ChargePlan<'p> {
     let mut plan = ChargePlan::new(HomeId(1), Timestamp::EPOCH, Mode::Charge, SlotId(0));
     let (id, cost) = (LimitId::from_number(0), Amount::ONE);
     let sharer = Sharer::key(NonZeroU32::new(key).unwrap());
-    plan.add(Charge { limit: rate, id, sharer, cost, period: None });
-    plan.add(Charge { limit: quota, id, sharer: Sharer::ALL, cost, period: None });
+    let due = Due::Admission;
+    plan.add(Charge { limit: rate, id, sharer, cost, period: None, due });
+    plan.add(Charge { limit: quota, id, sharer: Sharer::ALL, cost, period: None, due });
     plan
 }
 

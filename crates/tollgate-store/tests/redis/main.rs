@@ -5,7 +5,9 @@
 
 mod batches;
 mod bed;
+mod blocks;
 mod checking;
+mod conduct;
 mod differential;
 mod doubt;
 mod homes;

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use proptest::prelude::*;
 use tollgate_core::calendar::Period;
 use tollgate_core::limit::{Axis, Limit, LimitName, Per};
-use tollgate_core::plan::{Charge, ChargePlan, HomeId, Mode, Sharer};
+use tollgate_core::plan::{Charge, ChargePlan, Expects, HomeId, Mode, Sharer};
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::rule::{Amount, Rule};
 use tollgate_core::settle::{Outcome, Readings};
@@ -14,7 +14,7 @@ use tollgate_store::meters::MeterTable;
 use tollgate_testkit::model;
 
 use crate::bed::Bed;
-use crate::strategies::{Event, METERS, Terms, axis};
+use crate::strategies::{Event, METERS, Terms, axis, owed};
 use crate::words;
 
 const MICRO: u64 = 1_000;
@@ -29,12 +29,19 @@ pub(crate) enum Calls {
     Together,
 }
 
-/// A plan that Redis has not been asked yet, and what memory said to it.
-struct Waiting {
+/// What a plan asks.
+#[derive(Clone)]
+struct Asked {
     meters: Vec<usize>,
     cost: u64,
+    expects: Option<Expects>,
     mode: Mode,
     slot: u64,
+}
+
+/// A plan that Redis has not been asked yet, and what memory said to it.
+struct Waiting {
+    asked: Asked,
     expected: model::Answer,
 }
 
@@ -91,12 +98,14 @@ impl<'b> Trio<'b> {
                     self.now = Timestamp::from_nanos(self.now.as_nanos().saturating_sub(whole(*nanos)));
                 }
                 Event::Edit { meter, terms } => self.edit(*meter, terms),
-                Event::Peek { meters, cost } => {
-                    self.compare(meters, *cost, Mode::Peek, slot)?;
+                Event::Peek { meters, cost, expects } => {
+                    let (meters, cost, expects) = (meters.clone(), *cost, *expects);
+                    self.compare(Asked { meters, cost, expects, mode: Mode::Peek, slot })?;
                 }
-                Event::Ask { meters, cost } | Event::Force { meters, cost } => {
+                Event::Ask { meters, cost, expects } | Event::Force { meters, cost, expects } => {
                     let mode = if let Event::Ask { .. } = event { Mode::Charge } else { Mode::Force };
-                    if let Outcome::Admitted { .. } = self.compare(meters, *cost, mode, slot)? {
+                    let asked = Asked { meters: meters.clone(), cost: *cost, expects: *expects, mode, slot };
+                    if let Outcome::Admitted { .. } = self.compare(asked)? {
                         admitted.push(Admitted { meters: meters.clone(), cost: *cost, slot, at: self.now });
                     }
                 }
@@ -108,7 +117,8 @@ impl<'b> Trio<'b> {
             }
         }
         for meter in 0..METERS {
-            self.compare(&[meter], 1, Mode::Peek, 0)?;
+            let meters = vec![meter];
+            self.compare(Asked { meters, cost: 1, expects: None, mode: Mode::Peek, slot: 0 })?;
         }
         self.ask_redis()
     }
@@ -123,41 +133,37 @@ impl<'b> Trio<'b> {
     }
 
     /// Asks all three, and gives what they say.
-    fn compare(
-        &mut self,
-        meters: &[usize],
-        cost: u64,
-        mode: Mode,
-        slot: u64,
-    ) -> Result<Outcome, TestCaseError> {
-        let (outcome, readings) = self.ask_memory(meters, cost, mode, slot);
-        let charges: Vec<_> = meters.iter().map(|meter| self.model_charge(*meter, cost)).collect();
-        let model_mode = match mode {
+    fn compare(&mut self, asked: Asked) -> Result<Outcome, TestCaseError> {
+        let (outcome, readings) = self.ask_memory(&asked);
+        let charges: Vec<_> =
+            asked.meters.iter().map(|meter| self.model_charge(*meter, asked.cost)).collect();
+        let model_mode = match asked.mode {
             Mode::Charge => model::Mode::Charge,
             Mode::Force => model::Mode::Force,
             Mode::Peek | Mode::Refund { .. } => model::Mode::Peek,
         };
-        let modelled = self.model.ask(&charges, model_mode, slot, self.now.as_nanos());
+        let (expects, now) = (words::expects(asked.expects), self.now.as_nanos());
+        let modelled = self.model.ask_expecting(&charges, expects, model_mode, asked.slot, now);
         prop_assert_eq!(&words::answer(outcome, &readings), &modelled);
-        self.expect(Waiting { meters: meters.to_vec(), cost, mode, slot, expected: in_micros(modelled) })?;
+        self.expect(Waiting { asked, expected: in_micros(modelled) })?;
         Ok(outcome)
     }
 
     fn refund(&mut self, charged: &Admitted) -> Result<(), TestCaseError> {
-        let mode = Mode::Refund { charged_at: charged.at };
-        let (outcome, readings) = self.ask_memory(&charged.meters, charged.cost, mode, charged.slot);
+        let (cost, mode) = (charged.cost, Mode::Refund { charged_at: charged.at });
+        let asked = Asked { meters: charged.meters.clone(), cost, expects: None, mode, slot: charged.slot };
+        let (outcome, readings) = self.ask_memory(&asked);
         for meter in &charged.meters {
             let charge = self.model_charge(*meter, charged.cost);
             self.model.refund(&charge, charged.slot, charged.at.as_nanos(), self.now.as_nanos());
         }
-        let (meters, expected) = (charged.meters.clone(), in_micros(words::answer(outcome, &readings)));
-        self.expect(Waiting { meters, cost: charged.cost, mode, slot: charged.slot, expected })
+        self.expect(Waiting { asked, expected: in_micros(words::answer(outcome, &readings)) })
     }
 
     /// Redis must answer a plan so, when it is asked.
     fn expect(&mut self, plan: Waiting) -> Result<(), TestCaseError> {
         // A peek keeps nothing, but among other plans it may keep what an edit made of its meter.
-        let peeks = |plan: &Waiting| plan.mode == Mode::Peek;
+        let peeks = |plan: &Waiting| plan.asked.mode == Mode::Peek;
         if self.waiting.last().is_some_and(|last| peeks(last) != peeks(&plan)) {
             self.ask_redis()?;
         }
@@ -165,9 +171,9 @@ impl<'b> Trio<'b> {
         if self.calls == Calls::Single { self.ask_redis() } else { Ok(()) }
     }
 
-    fn ask_memory(&self, meters: &[usize], cost: u64, mode: Mode, slot: u64) -> (Outcome, Readings) {
+    fn ask_memory(&self, asked: &Asked) -> (Outcome, Readings) {
         let mut readings = Readings::new();
-        let outcome = self.table.settle(&self.plan(meters, cost, mode, slot), &mut readings);
+        let outcome = self.table.settle(&self.plan(asked), &mut readings);
         (outcome, readings)
     }
 
@@ -177,23 +183,23 @@ impl<'b> Trio<'b> {
         if waiting.is_empty() {
             return Ok(());
         }
-        let plans: Vec<ChargePlan<'_>> =
-            waiting.iter().map(|it| self.plan(&it.meters, it.cost, it.mode, it.slot)).collect();
+        let plans: Vec<ChargePlan<'_>> = waiting.iter().map(|it| self.plan(&it.asked)).collect();
         let settled = self.bed.call_as(self.bed.seq(), self.home, &plans, Some(self.now));
         let settled = settled.map_err(|error| TestCaseError::fail(format!("{error:?}")))?;
         prop_assert_eq!(settled.len(), waiting.len());
         for (settled, asked) in settled.iter().zip(&waiting) {
             prop_assert_eq!(settled.now, self.now);
             let answer = words::answer(settled.outcome, &settled.readings);
-            let Waiting { meters, cost, mode, slot, expected } = asked;
+            let Waiting { asked: Asked { meters, cost, expects, mode, slot }, expected } = asked;
             let limits: Vec<&Limit> = meters.iter().map(|meter| &self.limits[*meter]).collect();
             prop_assert_eq!(
                 &answer,
                 expected,
-                "{:?} of {} slot {}: {:#?} at {:?}",
+                "{:?} of {} slot {} expecting {:?}: {:#?} at {:?}",
                 mode,
                 cost,
                 slot,
+                expects,
                 limits,
                 self.now
             );
@@ -201,17 +207,19 @@ impl<'b> Trio<'b> {
         Ok(())
     }
 
-    fn plan(&self, meters: &[usize], cost: u64, mode: Mode, slot: u64) -> ChargePlan<'_> {
-        let mut plan = ChargePlan::new(self.home, self.now, mode, SlotId(slot));
-        for meter in meters {
+    fn plan(&self, asked: &Asked) -> ChargePlan<'_> {
+        let mut plan = ChargePlan::new(self.home, self.now, asked.mode, SlotId(asked.slot));
+        plan.expects = asked.expects;
+        for meter in &asked.meters {
             let limit = &self.limits[*meter];
             let sharer = match limit.axis {
                 Axis::Rate => Sharer::key(NonZeroU32::MIN),
-                Axis::Concurrency | Axis::Quota => Sharer::ALL,
+                Axis::Concurrency | Axis::Quota | Axis::Conduct => Sharer::ALL,
             };
-            let period = self.period(*meter).filter(|_| slot.is_multiple_of(2));
+            let period = self.period(*meter).filter(|_| asked.slot.is_multiple_of(2));
+            let (due, cost) = owed(*meter, asked.cost);
             let (id, cost) = (self.table.enter(limit), Amount::new(cost).unwrap());
-            plan.add(Charge { limit, id, sharer, cost, period });
+            plan.add(Charge { limit, id, sharer, cost, period, due });
         }
         plan
     }

@@ -7,6 +7,7 @@ mod extremes;
 mod force;
 mod kept;
 mod promises;
+mod refusal;
 mod several;
 mod sliding_buckets;
 mod sliding_log;
@@ -29,7 +30,7 @@ fn charge(rule: Rule, cost: u64) -> Charge {
         Rule::Calendar { .. } => Axis::Quota,
         _ => Axis::Rate,
     };
-    Charge { meter: 1, rule, axis, overage: false, cost, period: None }
+    Charge { meter: 1, rule, axis, overage: false, cost, period: None, due: Due::Admission }
 }
 
 fn billed(rule: Rule, cost: u64) -> Charge {

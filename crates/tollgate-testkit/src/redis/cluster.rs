@@ -96,6 +96,11 @@ impl Cluster {
         format!("redis+cluster://{}", addresses.join(","))
     }
 
+    /// All nodes.
+    pub fn nodes(&self) -> &[RedisServer] {
+        &self.nodes
+    }
+
     /// The node at this address.
     #[track_caller]
     pub fn node(&mut self, address: SocketAddr) -> &mut RedisServer {

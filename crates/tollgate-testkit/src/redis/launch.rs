@@ -13,6 +13,7 @@ pub struct RedisLaunch {
     engine: Engine,
     lines: Vec<String>,
     password: Option<String>,
+    sentinel_password: Option<String>,
     tls: Option<Pem>,
     role: Role,
 }
@@ -34,12 +35,14 @@ struct Pem {
 impl RedisLaunch {
     /// A server that keeps data.
     pub fn new(engine: Engine) -> Self {
-        Self { engine, lines: Vec::new(), password: None, tls: None, role: Role::Data }
+        let (password, sentinel_password) = (None, None);
+        Self { engine, lines: Vec::new(), password, sentinel_password, tls: None, role: Role::Data }
     }
 
     /// One that watches servers like this.
     pub(super) fn sentinel(&self) -> Self {
-        Self { role: Role::Sentinel, ..Self::new(self.engine) }
+        let password = self.sentinel_password.clone();
+        Self { role: Role::Sentinel, password, ..Self::new(self.engine) }
     }
 
     /// With one more line in its configuration. A later line overrides an earlier one.
@@ -53,6 +56,13 @@ impl RedisLaunch {
     #[must_use]
     pub fn password(mut self, password: &str) -> Self {
         self.password = Some(password.to_owned());
+        self
+    }
+
+    /// The same for the sentinels that watch it.
+    #[must_use]
+    pub fn sentinel_password(mut self, password: &str) -> Self {
+        self.sentinel_password = Some(password.to_owned());
         self
     }
 
@@ -108,7 +118,10 @@ impl RedisLaunch {
             text.push_str("repl-diskless-sync-delay 0\nrepl-ping-replica-period 1\n");
         }
         if let Some(password) = &self.password {
-            let _ = writeln!(text, "requirepass {password}\nmasterauth {password}");
+            let _ = writeln!(text, "requirepass {password}");
+            if self.role == Role::Data {
+                let _ = writeln!(text, "masterauth {password}");
+            }
         }
         for line in &self.lines {
             let _ = writeln!(text, "{line}");

@@ -80,6 +80,11 @@ impl Sentinels {
         wait::until("the sentinels agree", || self.agreed())
     }
 
+    /// The servers. The first is the primary at first.
+    pub fn servers(&self) -> &[RedisServer] {
+        &self.servers
+    }
+
     /// The server at this address.
     #[track_caller]
     pub fn server(&mut self, address: SocketAddr) -> &mut RedisServer {

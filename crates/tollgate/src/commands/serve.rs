@@ -48,6 +48,10 @@ pub(super) fn run(args: &Serve) -> anyhow::Result<Exit> {
             return Ok(Exit::ConfigInvalid);
         }
     };
+    if let Some(problem) = store::problem(&document.store) {
+        output::complain(&format!("error: {problem}\n"));
+        return Ok(Exit::ConfigInvalid);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
     let served = runtime.block_on(serve(args, &from, &loaded, document));
     // Whatever is left hanging on a connection does not keep the process.
@@ -67,6 +71,7 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
         async move { engine.keep_journal().await }
     });
     policy_file::warn_of_unenforced(engine.policy().policy());
+    policy_file::warn_of_missing(engine.policy().policy());
     let state = policy_file::reload_state(loaded, from, &engine);
     let upkeep = upkeep::Upkeep::start(&engine)?;
     let reload = {

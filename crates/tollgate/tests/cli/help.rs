@@ -4,7 +4,7 @@ use crate::golden;
 use crate::run::run;
 
 /// Every command with the golden file of its help.
-const COMMANDS: [(&str, &[&str]); 21] = [
+const COMMANDS: [(&str, &[&str]); 28] = [
     ("help.txt", &[]),
     ("help-serve.txt", &["serve"]),
     ("help-config.txt", &["config"]),
@@ -23,6 +23,13 @@ const COMMANDS: [(&str, &[&str]); 21] = [
     ("help-key-show.txt", &["key", "show"]),
     ("help-key-rotate.txt", &["key", "rotate"]),
     ("help-key-revoke.txt", &["key", "revoke"]),
+    ("help-block.txt", &["block"]),
+    ("help-block-add.txt", &["block", "add"]),
+    ("help-block-list.txt", &["block", "list"]),
+    ("help-block-remove.txt", &["block", "remove"]),
+    ("help-client.txt", &["client"]),
+    ("help-client-show.txt", &["client", "show"]),
+    ("help-client-reset.txt", &["client", "reset"]),
     ("help-check.txt", &["check"]),
     ("help-ready.txt", &["ready"]),
     ("help-completions.txt", &["completions"]),
@@ -39,7 +46,7 @@ fn every_command_has_help_with_an_example() {
 }
 
 /// The golden files of other tests.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 10] = [
     "answers",
     "check-misspelt-tier-key.json",
     "explain-full.json",
@@ -48,6 +55,7 @@ const OTHERS: [&str; 9] = [
     "explain-minimal.txt",
     "refusals.txt",
     "story.txt",
+    "story-blocks.txt",
     "story-json.txt",
 ];
 

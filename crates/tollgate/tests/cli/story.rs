@@ -17,6 +17,13 @@ routes:
   search: {match: \"GET /search\", cost: 2}
 ";
 
+/// Callers without a key are let in, and watched.
+const ANONYMOUS: &str = "\
+identity: {anonymous: free}
+blocks: {applies_to: clients}
+reputation: {applies_to: clients}
+";
+
 /// What keys and their ids are shown as.
 const KEY: &str = "tg_live_KEYKEYKEYKEY_SECRETSECRETSECRETSECRETSECRETSEC_CRC32";
 const KEY_ID: &str = "KEYKEYKEYKEY";
@@ -64,6 +71,38 @@ fn an_account_from_its_making_to_its_end() {
     story.call(&id, KEY_ID);
     golden::check("story.txt", &story.text());
     assert_eq!(server.stop().code(), Some(0));
+}
+
+/// Some client, which has not called yet.
+const CLIENT: &str = "cl_0f1e2d3c4b5a69788796a5b4c3d2e1f0";
+
+#[test]
+fn a_client_from_its_block_to_its_pardon() {
+    let server = Server::start(&format!("{POLICY}{ANONYMOUS}"));
+    let mut story = Transcript::new(&server);
+    let status = |ended: crate::run::Ended| ended.status;
+    assert_eq!(status(story.run(&["block", "list"])), 0);
+    let add = ["block", "add", CLIENT, "--for", "24h", "--reason", "scrapes the catalogue"];
+    assert_eq!(status(story.run(&add)), 0);
+    assert_eq!(status(story.run(&["block", "list"])), 0);
+    assert_eq!(status(story.run(&["client", "show", CLIENT])), 0);
+    assert_eq!(status(story.run(&["block", "remove", CLIENT])), 0);
+    assert_eq!(status(story.run(&["block", "remove", CLIENT])), 1);
+    assert_eq!(status(story.run(&["client", "reset", CLIENT])), 0);
+    assert_eq!(status(story.run(&["client", "show", CLIENT])), 0);
+    assert_eq!(status(story.run(&["client", "show", "nobody"])), 1);
+    assert_eq!(status(story.run(&["block", "add", "4fVZ8pQ2mX0c"])), 1);
+    assert_eq!(status(story.run(&["block", "add", CLIENT, "--for", "soon"])), 1);
+    golden::check("story-blocks.txt", &story.text());
+
+    let made = story.json(&["block", "add", CLIENT]);
+    assert_eq!((&made["origin"], &made["reason"]), (&json!("manual"), &Value::Null));
+    assert_eq!(story.json(&["block", "list"])["items"], json!([made]));
+    assert_eq!(story.json(&["client", "show", CLIENT])["block"], made);
+    for silent in [["block", "remove", CLIENT], ["client", "reset", CLIENT]] {
+        let ended = story.run(&[&silent[..], &["--json"]].concat());
+        assert_eq!((ended.status, ended.stdout.as_str(), ended.stderr.as_str()), (0, "", ""));
+    }
 }
 
 /// The key among what was printed.

@@ -5,20 +5,32 @@
 #![expect(clippy::panic, reason = "an answer that may not be fails its test with what it was")]
 
 mod answers;
+mod attacks;
 mod bad_bytes;
 mod bad_input;
 mod bed;
+mod blocks;
+mod clients;
 mod faces;
+mod failover;
 mod full_disk;
 #[path = "../cli/golden.rs"]
 mod golden;
 mod kills;
 mod nodes;
+mod outages;
+mod overload;
+mod privacy;
 mod races;
+mod secured_stores;
 mod shown;
 mod slots;
+mod stalls;
 mod start;
 mod stop;
 mod storm;
 mod strict;
 mod tally;
+mod tracker;
+mod traffic;
+mod unfit_stores;

@@ -1,5 +1,6 @@
 //! Several nodes on one Redis: one limit for all of them, and what happens while it is away.
 
+use std::path::Path;
 use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
@@ -21,13 +22,13 @@ tiers:
 ";
 
 /// A Redis and some nodes on it.
-struct Nodes {
-    redis: RedisServer,
-    nodes: Vec<Bed>,
+pub(crate) struct Nodes {
+    pub(crate) redis: RedisServer,
+    pub(crate) nodes: Vec<Bed>,
 }
 
 impl Nodes {
-    fn start(policy: &str, count: usize) -> Self {
+    pub(crate) fn start(policy: &str, count: usize) -> Self {
         let redis = RedisLaunch::new(Engine::Redis).start();
         let nodes = (0..count).map(|_| node(policy, &redis.url())).collect();
         Self { redis, nodes }
@@ -48,14 +49,32 @@ impl Nodes {
     }
 }
 
-fn node(policy: &str, store: &str) -> Bed {
+/// A node of its own on this store.
+pub(crate) fn node(policy: &str, store: &str) -> Bed {
+    node_with(policy, store, |launch| launch)
+}
+
+/// The same, with more.
+pub(crate) fn node_with(policy: &str, store: &str, more: impl FnOnce(Launch) -> Launch) -> Bed {
     let folder: TempDir = tempfile::tempdir().unwrap();
-    let launch = Launch::new(PROGRAM, folder.path())
+    let launch = more(launch(policy, store, folder.path()));
+    Bed::launched(launch, folder)
+}
+
+/// How a node is started.
+pub(crate) fn launch(policy: &str, store: &str, folder: &Path) -> Launch {
+    Launch::new(PROGRAM, folder)
         .policy(policy)
         .arg("--store")
         .arg(store)
-        .variable("TOLLGATE_SECRET", "a secret that all nodes of this test have");
-    Bed::launched(launch, folder)
+        .variable("TOLLGATE_SECRET", "a secret that all nodes of this test have")
+}
+
+/// What a quota has counted. Nobody can say while a call is in doubt.
+pub(crate) fn metered(node: &Bed, account: &str) -> Option<u64> {
+    let limits = node.admin(Asked::get(&format!("/admin/v1/accounts/{account}/limits")));
+    let limits = (limits.status == 200).then(|| limits.json())?;
+    limits["items"].as_array()?.iter().find(|item| item["name"] == "quota")?["used"].as_u64()
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::file::typed::{
     PressureBody, ReputationBody,
 };
 use crate::policy::{AppliesTo, Blocks, Degraded, DegradedQuota, DegradedRate, Edge, Pressure, Reputation};
+use crate::rule::TokenBucket;
 
 use super::bucket::{Burst, bucket};
 use super::range::count;
@@ -44,12 +45,17 @@ pub(super) fn reputation(body: &ReputationBody, sink: &mut Sink) -> Option<Reput
         }
     };
     let (recover, recover_per) = recover?;
-    Some(Reputation {
-        applies_to: applies_to(&body.applies_to),
-        penalty: u8::try_from(penalty?).ok()?,
-        recover,
-        recover_per,
-    })
+    let penalty = u8::try_from(penalty?).ok()?;
+    let reputation = Reputation { applies_to: applies_to(&body.applies_to), penalty, recover, recover_per };
+    if let (Err(_), Some(at)) = (reputation.meter(), body.recover.given()) {
+        let message = format!(
+            "a spoilt reputation would take more than {} years to recover",
+            TokenBucket::FILL_YEARS_MAX
+        );
+        sink.report(at.place, message, "let more points come back, or sooner");
+        return None;
+    }
+    Some(reputation)
 }
 
 pub(super) fn blocks(body: &BlocksBody, sink: &mut Sink) -> Option<Blocks> {

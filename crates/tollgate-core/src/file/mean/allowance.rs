@@ -46,12 +46,14 @@ pub(super) fn maxima(body: &MaximaBody, sink: &mut Sink) -> Option<Maxima> {
     let uri = count(&body.uri, Maxima::URI_DEFAULT, Maxima::URI_MAX, "`uri`", sink);
     let connections =
         count(&body.connections, Maxima::CONNECTIONS_DEFAULT, Maxima::CONNECTIONS_MAX, "`connections`", sink);
+    let clients = count(&body.clients, Maxima::CLIENTS_DEFAULT, Maxima::CLIENTS_MAX, "`clients`", sink);
     Some(Maxima {
         body: length?,
         headers: headers?,
         header_count: header_count?,
         uri: uri?,
         connections: connections?,
+        clients: clients?,
     })
 }
 

@@ -68,8 +68,14 @@ fn limit_name(entry: &NamedEntry<LimitBody>, sink: &mut Sink) -> Option<LimitNam
         return None;
     }
     let name = LimitName::new(&entry.name);
-    if name.is_none() {
-        report_bad_name("limit", &entry.name, entry.place, sink);
+    match &name {
+        None => report_bad_name("limit", &entry.name, entry.place, sink),
+        Some(name) if name.is_reserved() => {
+            let message = format!("`{name}` is what Tollgate itself remembers of each caller");
+            sink.report(entry.place, message, "give this limit another name");
+            return None;
+        }
+        Some(_) => {}
     }
     name
 }
@@ -135,14 +141,14 @@ fn axis(algorithm: Algorithm, body: &LimitBody, sink: &mut Sink) -> Option<Axis>
 fn per(word: Option<PerWord>, axis: Axis) -> Per {
     match (word, axis) {
         (Some(PerWord::Key), _) | (None, Axis::Rate) => Per::Key,
-        (Some(PerWord::Account), _) | (None, Axis::Concurrency | Axis::Quota) => Per::Account,
+        (Some(PerWord::Account), _) | (None, Axis::Concurrency | Axis::Quota | Axis::Conduct) => Per::Account,
         (Some(PerWord::Client), _) => Per::Client,
     }
 }
 
 fn excess(algorithm: &At<Algorithm>, axis: Axis, body: &LimitBody, sink: &mut Sink) -> Option<Excess> {
     let default = match axis {
-        Axis::Rate | Axis::Concurrency => RefusalStatus::TooManyRequests,
+        Axis::Rate | Axis::Concurrency | Axis::Conduct => RefusalStatus::TooManyRequests,
         Axis::Quota => RefusalStatus::PaymentRequired,
     };
     let refuse = Excess::Refuse(body.status.value().map_or(default, |status| status.0));

@@ -5,14 +5,15 @@ use std::net::SocketAddr;
 use super::{allowance, section};
 use crate::file::sink::Sink;
 use crate::file::typed::{
-    At, Field, List, ServerBody, Text, UpstreamHostWord, UpstreamProtocolWord, Verbatim,
+    At, Field, ForwardedWord, List, ServerBody, Text, UpstreamHostWord, UpstreamProtocolWord, Verbatim,
 };
 use crate::file::yaml::shown;
 use crate::policy::server::BadNetwork;
 use crate::policy::store::RedisLayout;
 use crate::policy::url::BadUrl;
 use crate::policy::{
-    HttpUrl, Network, ServerSettings, StoreSettings, TlsFiles, UpstreamHost, UpstreamProtocol,
+    ForwardedHeader, HttpUrl, Network, Proxies, ProxyProtocol, ServerSettings, StoreSettings, TlsFiles,
+    UpstreamHost, UpstreamProtocol,
 };
 
 pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSettings> {
@@ -32,7 +33,8 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
         None | Some(UpstreamHostWord::Caller) => UpstreamHost::Caller,
         Some(UpstreamHostWord::Upstream) => UpstreamHost::Upstream,
     };
-    let trusted_proxies = networks(&body.trusted_proxies, sink);
+    let proxies = proxies(body, sink);
+    let proxy_protocol = proxy_protocol(body, sink);
     let tls = body.tls.value().and_then(|tls| {
         Some(TlsFiles { cert: tls.cert.value()?.0.clone().into(), key: tls.key.value()?.0.clone().into() })
     });
@@ -45,7 +47,8 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
         upstream: upstream?,
         upstream_protocol,
         upstream_host,
-        trusted_proxies: trusted_proxies?,
+        proxies: proxies?,
+        proxy_protocol,
         tls,
         timeouts: timeouts?,
         max: max?,
@@ -85,6 +88,36 @@ fn report_shared(body: &ServerBody, addresses: [Option<SocketAddr>; 3], sink: &m
             sink.report(at.place, format!("two listeners cannot share {address}"), help);
         }
     }
+}
+
+fn proxies(body: &ServerBody, sink: &mut Sink) -> Option<Proxies> {
+    let header = match body.forwarded.value() {
+        None | Some(ForwardedWord::XForwardedFor) => ForwardedHeader::XForwardedFor,
+        Some(ForwardedWord::Forwarded) => ForwardedHeader::Forwarded,
+    };
+    let trusted = networks(&body.trusted_proxies, sink)?;
+    Some(Proxies { trusted, header })
+}
+
+/// With nobody trusted, nobody could connect.
+fn proxy_protocol(body: &ServerBody, sink: &mut Sink) -> ProxyProtocol {
+    let Some(at) = body.proxy_protocol.given().filter(|at| at.value) else {
+        return ProxyProtocol::Off;
+    };
+    let nobody = match &body.trusted_proxies {
+        Field::Absent => true,
+        Field::Wrong => false,
+        Field::Given(list) => list.value.0.is_empty(),
+    };
+    if nobody {
+        let help = "name the proxies in `trusted_proxies`, such as [10.0.0.0/8]";
+        sink.report(
+            at.key,
+            "with `proxy_protocol`, only trusted proxies can connect, and there are none",
+            help,
+        );
+    }
+    ProxyProtocol::Required
 }
 
 fn networks(field: &Field<List<Text>>, sink: &mut Sink) -> Option<Vec<Network>> {
@@ -152,7 +185,7 @@ pub(super) fn store(at: &At<Text>, sink: &mut Sink) -> Option<StoreSettings> {
         Ok(store) => Some(store),
         Err(BadUrl::Password) => {
             let help =
-                "a policy file holds no secrets: give the whole URL in the variable TOLLGATE_STORE instead";
+                "a policy file holds no secrets: put the password into the variable TOLLGATE_REDIS_PASSWORD";
             report_url(at, HOLDS_CREDENTIALS, help, sink);
             None
         }

@@ -2,7 +2,7 @@
 
 use super::{
     BlocksBody, EdgeBody, IdentityBody, List, Named, Percentage, PressureBody, ReputationBody, RouteBody,
-    ServerBody, Span, Text, TierBody, body, words,
+    ServerBody, SheddingBody, Span, Text, TierBody, body, words,
 };
 
 body! {
@@ -27,6 +27,8 @@ body! {
         "blocks" => blocks: BlocksBody,
         /// Smaller limits behind addresses with too many fingerprints. Default: none.
         "pressure" => pressure: PressureBody,
+        /// Refusals while the upstream cannot keep up, the lowest priorities first. Default: none.
+        "shedding" => shedding: SheddingBody,
         /// What is decided while the store cannot be reached.
         "degraded" => degraded: DegradedBody,
         /// What answers say about limits.

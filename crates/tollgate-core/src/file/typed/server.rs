@@ -18,8 +18,13 @@ body! {
         "upstream_protocol" => upstream_protocol: UpstreamProtocolWord,
         /// What the upstream is called in `Host`: what the caller called the gateway, or its own name. Default: caller.
         "upstream_host" => upstream_host: UpstreamHostWord,
-        /// Addresses and networks whose `X-Forwarded-For` is believed. Default: none.
+        /// Addresses and networks of proxies that are believed about who called them. Default: none.
         "trusted_proxies" => trusted_proxies: List<Text>,
+        /// The header in which they say it; the other one is never looked at. Default: x-forwarded-for.
+        "forwarded" => forwarded: ForwardedWord,
+        /// Whether every connection to the gateway starts with a header of the PROXY protocol, version 1 or 2. Those
+        /// that do not, and those of proxies that are not trusted, are closed. Default: false.
+        "proxy_protocol" => proxy_protocol: bool,
         /// The certificate of the gateway. Default: none, plain HTTP.
         "tls" => tls: TlsBody,
         /// How long callers and the upstream may take.
@@ -27,6 +32,11 @@ body! {
         /// How much callers may send.
         "max" => max: MaximaBody,
     }
+}
+
+words! {
+    /// The header in which proxies say who called them.
+    enum ForwardedWord { XForwardedFor = "x-forwarded-for", Forwarded = "forwarded" }
 }
 
 words! {
@@ -78,5 +88,7 @@ body! {
         "uri" => uri: Whole,
         /// The connections at a time. Default: 10_000.
         "connections" => connections: Whole,
+        /// The callers without a key that have meters of their own; more share some. Default: 1_000_000.
+        "clients" => clients: Whole,
     }
 }

@@ -55,6 +55,8 @@ pub struct Maxima {
     pub uri: u32,
     /// The connections at a time.
     pub connections: u32,
+    /// The callers without a key that have meters of their own. More share some, so that memory has an end.
+    pub clients: u32,
 }
 
 impl Maxima {
@@ -68,6 +70,8 @@ impl Maxima {
     pub const URI_DEFAULT: u32 = 8 * 1024;
     /// With 64 KiB for each this is at most 640 MiB; a usual one takes a tenth of that.
     pub const CONNECTIONS_DEFAULT: u32 = 10_000;
+    /// About 200 MiB of meters.
+    pub const CLIENTS_DEFAULT: u32 = 1_000_000;
 
     /// The largest body that can be asked for: 1 TiB.
     pub const BODY_MAX: u64 = 1 << 40;
@@ -81,6 +85,8 @@ impl Maxima {
     pub const URI_MAX: u32 = 65_000;
     /// The most connections that can be asked for.
     pub const CONNECTIONS_MAX: u32 = 1_000_000;
+    /// The most callers without a key that can be asked for.
+    pub const CLIENTS_MAX: u32 = 100_000_000;
 }
 
 impl Default for Maxima {
@@ -91,6 +97,7 @@ impl Default for Maxima {
             header_count: Self::HEADER_COUNT_DEFAULT,
             uri: Self::URI_DEFAULT,
             connections: Self::CONNECTIONS_DEFAULT,
+            clients: Self::CLIENTS_DEFAULT,
         }
     }
 }

@@ -11,6 +11,12 @@ use super::super::problem::{Error, Problem, sentence};
 /// Which part of a list.
 pub(crate) struct ListQuery(pub(crate) Page);
 
+/// Which part of a list whose cursors are of another kind.
+pub(crate) struct PlainListQuery {
+    pub(crate) limit: PageLimit,
+    pub(crate) cursor: Option<String>,
+}
+
 /// The parameters of lists, for the description of the API.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -31,20 +37,41 @@ impl<S: Send + Sync> FromRequestParts<S> for ListQuery {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let mut page = Page::default();
+        let PlainListQuery { limit, cursor } = PlainListQuery::from_request_parts(parts, state).await?;
+        let cursor = cursor.map(|text| Cursor::parse(&text).map_err(|error| of_field(&error)));
+        Ok(Self(Page { limit, cursor: cursor.transpose()? }))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for PlainListQuery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let mut query = Self { limit: PageLimit::default(), cursor: None };
         let mut seen: Vec<String> = Vec::new();
         for (name, value) in pairs(parts, state).await? {
             if seen.contains(&name) {
-                return Err(wrong(&name, "is given twice"));
+                return Err(wrong_query(&name, "is given twice"));
             }
             match name.as_str() {
-                "limit" => page.limit = limit(&value)?,
-                "cursor" => page.cursor = Some(Cursor::parse(&value).map_err(|error| of_field(&error))?),
+                "limit" => query.limit = limit(&value)?,
+                "cursor" => query.cursor = Some(value),
                 _ => return Err(unknown(&name, &["limit", "cursor"])),
             }
             seen.push(name);
         }
-        Ok(Self(page))
+        Ok(query)
+    }
+}
+
+/// The parameters of a query as they are.
+pub(crate) struct QueryPairs(pub(crate) Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for QueryPairs {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        pairs(parts, state).await.map(Self)
     }
 }
 
@@ -63,17 +90,18 @@ fn limit(text: &str) -> Result<PageLimit, Problem> {
 }
 
 fn of_field(error: &FieldError) -> Problem {
-    wrong(error.field, &error.problem)
+    wrong_query(error.field, &error.problem)
 }
 
-fn wrong(name: &str, problem: &str) -> Problem {
+/// A problem with one parameter, as the end of a sentence that starts with it.
+pub(crate) fn wrong_query(name: &str, problem: &str) -> Problem {
     Problem::new(Error::InvalidQuery, sentence(name, problem)).field(name)
 }
 
 fn unknown(name: &str, known: &[&str]) -> Problem {
     let name: String = name.chars().take(80).collect();
     match closest(&name, known.iter().copied()) {
-        Some(meant) => wrong(&name, &format!("is not known here; did you mean \"{meant}\"?")),
-        None => wrong(&name, "is not known here"),
+        Some(meant) => wrong_query(&name, &format!("is not known here; did you mean \"{meant}\"?")),
+        None => wrong_query(&name, "is not known here"),
     }
 }

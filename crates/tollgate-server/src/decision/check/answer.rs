@@ -39,10 +39,24 @@ pub(in crate::decision) fn write(out: &mut String, decision: &Decision, permit: 
     }
     out.push_str(",\"mode\":\"");
     out.push_str(decision.mode.as_str());
-    out.push_str("\",\"headers\":{");
+    out.push('"');
+    write_standing(out, decision);
+    out.push_str(",\"headers\":{");
     let asks_for_key = denial.is_some_and(|denial| denial.error == ErrorCode::MissingKey);
     write_headers(out, decision, asks_for_key);
     out.push_str("}}");
+}
+
+/// Only what is out of the ordinary: nearly everybody stands well.
+fn write_standing(out: &mut String, decision: &Decision) {
+    if decision.standing.squeezed {
+        out.push_str(",\"squeezed\":true");
+    }
+    if let Some(reputation) = decision.standing.reputation {
+        out.push_str(",\"reputation\":\"");
+        out.push_str(reputation.as_str());
+        out.push('"');
+    }
 }
 
 fn write_limits(out: &mut String, decision: &Decision) {

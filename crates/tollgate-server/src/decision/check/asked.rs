@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use http::HeaderMap;
 use serde::de::MapAccess;
 use tollgate_core::rule::Amount;
-use tollgate_engine::{CallerRequest, Credential, Hold, Purpose};
+use tollgate_engine::{CallerRequest, Credential, Forwarder, Hold, Purpose};
 
 use super::super::field;
 use super::super::json::{Object, Seen, Value};
@@ -54,7 +54,10 @@ impl<'b> Object<'b> for Check<'b> {
         const ONE: &str = "is one caller too many: give one of \"key\", \"service_token\" and \"client\".";
         match (&self.key, &self.service_token, &self.client) {
             (Some(_), Some(_), _) => Some(("service_token", ONE)),
-            (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => Some(("client", ONE)),
+            // Where a caller with a key comes from counts. What else it has says nothing that its key does not.
+            (Some(_), _, Some(client)) | (_, Some(_), Some(client)) if !client.is_only_an_address() => {
+                Some(("client", "may hold nothing but \"ip\" where the caller has a key or a token."))
+            }
             _ => None,
         }
     }
@@ -69,17 +72,19 @@ impl Check<'_> {
         let credential = match (&self.key, &self.service_token, &self.client) {
             (Some(key), ..) => Credential::Key(key),
             (_, Some(token), _) => Credential::ServiceToken(token),
-            (.., Some(client)) => Credential::Nothing { address: client.address, headers: &client.headers },
-            (None, None, None) => Credential::Nothing { address: None, headers: &NO_HEADERS },
+            (.., Some(client)) => Credential::Nothing { headers: &client.headers },
+            (None, None, None) => Credential::Nothing { headers: &NO_HEADERS },
         };
         CallerRequest {
             credential,
+            address: self.client.as_ref().and_then(|client| client.address),
             method: self.method.as_deref().unwrap_or("GET"),
             path: self.path.as_deref().unwrap_or("/"),
             cost: self.cost,
             idempotency_key: self.idempotency_key.as_deref(),
             purpose: if self.peek { Purpose::Peek } else { Purpose::Charge },
             hold: self.hold(),
+            forwarder: Forwarder::Others,
         }
     }
 

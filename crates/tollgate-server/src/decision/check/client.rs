@@ -21,6 +21,13 @@ pub(super) struct Client {
     pub(super) headers: HeaderMap,
 }
 
+impl Client {
+    /// Whether nothing is said of it but where it comes from.
+    pub(super) fn is_only_an_address(&self) -> bool {
+        self.headers.is_empty()
+    }
+}
+
 const FIELDS: [&str; 3] = ["ip", "cookie", "headers"];
 
 impl<'b> Object<'b> for Client {

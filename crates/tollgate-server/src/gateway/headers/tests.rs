@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use http::Request;
+use tollgate_core::policy::Network;
 
 use super::*;
 use crate::listen::{Scheme, Shutdown};
@@ -22,10 +23,19 @@ fn peer(address: &str) -> Peer {
 
 /// What the upstream gets of these headers, sorted.
 fn forwarded(headers: &[(&str, &str)], peer: Option<&Peer>, trusted: &[&str]) -> Vec<String> {
-    let trusted: Vec<Network> = trusted.iter().map(|text| Network::parse(text).unwrap()).collect();
+    forwarded_in(ForwardedHeader::XForwardedFor, headers, peer, trusted)
+}
+
+fn forwarded_in(
+    header: ForwardedHeader,
+    headers: &[(&str, &str)],
+    peer: Option<&Peer>,
+    trusted: &[&str],
+) -> Vec<String> {
+    let trusted = trusted.iter().map(|text| Network::parse(text).unwrap()).collect();
     let mut parts = parts(headers);
     let upgrade = upgrade(&parts);
-    toward_upstream(&mut parts, upgrade, peer, &trusted);
+    toward_upstream(&mut parts, upgrade, peer, &Proxies { trusted, header });
     let mut lines: Vec<String> = parts
         .headers
         .iter()
@@ -112,6 +122,46 @@ fn a_trusted_proxy_is_believed_and_added() {
     assert_eq!(forwarded(&sent, Some(&peer("[::ffff:10.0.0.7]:1234")), &["10.0.0.0/8"]), expected);
     let silent = forwarded(&[("host", "a")], Some(&peer("10.0.0.7:1")), &["10.0.0.0/8"]);
     assert_eq!(silent[1..], ["x-forwarded-for: 10.0.0.7", "x-forwarded-host: a", "x-forwarded-proto: https"]);
+}
+
+#[test]
+fn a_caller_cannot_take_away_what_its_proxy_said_of_it() {
+    let sent = [
+        ("connection", "X-Forwarded-For, x-forwarded-proto, X-Real-IP, x-hop"),
+        ("x-forwarded-for", "9.9.9.9"),
+        ("x-forwarded-proto", "http"),
+        ("x-real-ip", "9.9.9.9"),
+        ("x-hop", "1"),
+    ];
+    let expected = ["x-forwarded-for: 9.9.9.9, 10.0.0.7", "x-forwarded-proto: http", "x-real-ip: 9.9.9.9"];
+    assert_eq!(forwarded(&sent, Some(&peer("10.0.0.7:1")), &["10.0.0.0/8"]), expected);
+}
+
+#[test]
+fn of_the_two_headers_that_name_the_caller_the_chosen_one_is_continued_and_the_other_starts_anew() {
+    let sent = [("forwarded", "for=9.9.9.9"), ("forwarded", "for=8.8.8.8"), ("x-forwarded-for", "7.7.7.7")];
+    let said = |header, peer: &str, trusted| {
+        let mut lines = forwarded_in(header, &sent, Some(&self::peer(peer)), &[trusted]);
+        lines.retain(|line| !line.starts_with("x-forwarded-proto"));
+        lines
+    };
+    let (trusted, stranger) = ("10.0.0.7:1", "192.0.2.1:1");
+    let classic = ForwardedHeader::XForwardedFor;
+    assert_eq!(said(classic, trusted, "10.0.0.0/8"), ["x-forwarded-for: 7.7.7.7, 10.0.0.7"]);
+    assert_eq!(said(classic, stranger, "10.0.0.0/8"), ["x-forwarded-for: 192.0.2.1"]);
+    let chosen = ForwardedHeader::Forwarded;
+    assert_eq!(
+        said(chosen, trusted, "10.0.0.0/8"),
+        ["forwarded: for=9.9.9.9, for=8.8.8.8, for=10.0.0.7", "x-forwarded-for: 10.0.0.7"]
+    );
+    assert_eq!(
+        said(chosen, stranger, "10.0.0.0/8"),
+        ["forwarded: for=192.0.2.1", "x-forwarded-for: 192.0.2.1"]
+    );
+    assert_eq!(
+        said(chosen, "[2001:db8::1]:1", "10.0.0.0/8"),
+        ["forwarded: for=\"[2001:db8::1]\"", "x-forwarded-for: 2001:db8::1"]
+    );
 }
 
 #[test]

@@ -3,13 +3,28 @@
 use rusqlite::{Connection, Row};
 use serde_json::Value;
 
+use super::Embedded;
 use crate::database::DatabaseError;
 use crate::database::column::{instant, nanos, whole};
 use crate::directory::audited::{Action, Audited};
+use crate::directory::error::WriteError;
+use crate::directory::note::Note;
 use crate::directory::record::{AuditRecord, Writer};
 
 /// What follows is `WHERE …`.
 pub(super) const SELECT: &str = "SELECT seq, at, who, action, target, before, after FROM audit";
+
+impl Embedded {
+    /// Enters a note.
+    pub(crate) async fn note(&self, note: Note, by: &Writer) -> Result<(), WriteError> {
+        let by = by.clone();
+        let run = move |connection: &Connection| {
+            let says = note.says();
+            insert(connection, &by, note.action(), &note.target, says).map_err(WriteError::from)
+        };
+        self.database.write(run, |_: &()| ()).await
+    }
+}
 
 /// Enters what a write changed.
 pub(super) fn enter<R: Audited>(
@@ -19,10 +34,19 @@ pub(super) fn enter<R: Audited>(
     before: Option<&R>,
     after: &R,
 ) -> Result<(), DatabaseError> {
-    let before = before.map(|record| record.says().to_string());
+    let says = [before.map(|record| record.says().to_string()), Some(after.says().to_string())];
+    insert(connection, by, action, after.target(), says)
+}
+
+fn insert(
+    connection: &Connection,
+    by: &Writer,
+    action: Action,
+    target: &str,
+    [before, after]: [Option<String>; 2],
+) -> Result<(), DatabaseError> {
     let sql = "INSERT INTO audit (at, who, action, target, before, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let after = (after.target(), after.says().to_string());
-    connection.execute(sql, (nanos(by.now), &by.who, action.as_str(), after.0, before, after.1))?;
+    connection.execute(sql, (nanos(by.now), &by.who, action.as_str(), target, before, after))?;
     Ok(())
 }
 

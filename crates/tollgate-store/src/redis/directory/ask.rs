@@ -17,7 +17,7 @@ const PERSON_WAITS: Duration = Duration::from_millis(1_500);
 
 /// How often a write is sent whose answers are lost.
 const SENDS_MAX: u32 = 4;
-/// How long to wait when there is no connection to send it again.
+/// How long to wait before it is sent again: a connection that was cut is there again by then.
 const RECONNECTING: Duration = Duration::from_millis(500);
 
 /// Who asks.
@@ -49,13 +49,16 @@ pub(super) async fn write(
 ) -> Result<Reply, RedisError> {
     let keys: Vec<&str> = KEYS.into_iter().chain([write.key()]).collect();
     let mut may_be_done = false;
-    for _ in 0..SENDS_MAX {
+    for send in 1..=SENDS_MAX {
         match run(link, Asker::Person, script, &keys, arguments).await {
             Ok(answer) => return Reply::of(answer),
             Err(QueryError::Unknown(_)) => may_be_done = true,
             Err(error) if !may_be_done && error != QueryError::NotSent => return Err(unread(error)),
             // It is not done this time, but may have been before; and a connection that was lost is soon there again.
-            Err(_) => tokio::time::sleep(RECONNECTING).await,
+            Err(_) => {}
+        }
+        if send < SENDS_MAX {
+            tokio::time::sleep(RECONNECTING).await;
         }
     }
     Err(if may_be_done { RedisError::Unanswered } else { unread(QueryError::NotSent) })

@@ -36,7 +36,7 @@ pub(super) const AUDIT: &str = KEYS[8];
 pub(super) const ANSWERED: &str = "tg1:{dir}:answered:";
 
 /// Where every change is told to all nodes.
-pub(super) const CHANNEL: &str = "tg1:{dir}:changes";
+pub(in crate::redis) const CHANNEL: &str = "tg1:{dir}:changes";
 
 #[cfg(test)]
 mod tests {

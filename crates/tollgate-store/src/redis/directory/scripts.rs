@@ -44,3 +44,4 @@ pub(super) static CHANGE_ACCOUNT: Script = script!(write "change_account.lua");
 pub(super) static CHANGE_KEY: Script = script!(write "change_key.lua");
 pub(super) static CREATE_ACCOUNT: Script = script!(write "create_account.lua");
 pub(super) static CREATE_KEY: Script = script!(write "create_key.lua");
+pub(super) static NOTE: Script = script!(write "note.lua");

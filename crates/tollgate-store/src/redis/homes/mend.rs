@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use tollgate_core::plan::{HomeId, Mode};
+use tollgate_core::time::Timestamp;
 
 use super::owed::Owed;
 use super::pause::up_to;
@@ -40,20 +41,17 @@ impl Part {
         }
     }
 
-    /// What is to be done about it, now that it is known whether it was done.
-    fn correction(self, was_done: bool, shared: &Shared) -> Option<Owed> {
-        match (self, was_done) {
-            (Self::Told(owed), true) => match owed.request.mode {
-                Mode::Charge | Mode::Force => {
-                    let charged_at = shared.meters.there(owed.request.now);
-                    Some(owed.refund(charged_at))
-                }
+    /// What is to be done about it, now that it is known whether it was done, and when.
+    fn correction(self, done: Option<Timestamp>, shared: &Shared) -> Option<Owed> {
+        match (self, done) {
+            (Self::Told(owed), Some(at)) => match owed.request.mode {
+                Mode::Charge | Mode::Force => Some(owed.refund(at)),
                 Mode::Refund { .. } => Some(owed.take_again()),
                 Mode::Peek => None,
             },
-            (Self::Told(_), false) => None,
-            (Self::Ours(owed), false) => Some(owed),
-            (Self::Ours(_), true) => {
+            (Self::Told(_), None) => None,
+            (Self::Ours(owed), None) => Some(owed),
+            (Self::Ours(_), Some(_)) => {
                 shared.counters.undone.add(1);
                 None
             }
@@ -70,8 +68,10 @@ pub(super) struct Doubt {
 impl Doubt {
     fn corrections(self, resolved: &Resolved, shared: &Shared) -> Vec<Owed> {
         let done = |place: usize| match resolved {
-            Resolved::Applied(plans) => matches!(plans.get(place), Some(Applied::Admitted { .. })),
-            Resolved::Never => false,
+            Resolved::Applied { at, plans } => {
+                matches!(plans.get(place), Some(Applied::Admitted { .. })).then_some(*at)
+            }
+            Resolved::Never => None,
         };
         let parts = self.parts.into_iter().enumerate();
         parts.filter_map(|(place, part)| part.correction(done(place), shared)).collect()

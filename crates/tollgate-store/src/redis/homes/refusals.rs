@@ -1,8 +1,9 @@
 //! Refusals that are known to last: whoever asks the same again is refused without a call.
 //!
-//! A refusal is kept for exactly the same question: home, key, route, cost, and the plan itself and not one like it, so
-//! that a limit that was raised is asked. It is forgotten when anything of the home is charged or given back on this
-//! node, when any of its readings would change by itself, and in any case soon: other nodes give back as well.
+//! A refusal is kept for exactly the same question: home, key, route, cost, and the plan itself and not one like it,
+//! so that a limit that was raised is asked. One that is held against the caller is not kept: the store counts it. It
+//! is forgotten when anything of the home is charged or given back on this node, when any of its readings would change
+//! by itself, and in any case soon: other nodes give back as well.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
-use tollgate_core::plan::{HomeId, Mode};
+use tollgate_core::plan::{Due, HomeId, Mode};
 use tollgate_core::policy::RouteIndex;
 use tollgate_core::rule::{Amount, Rule};
 use tollgate_core::settle::{Outcome, Reading};
@@ -88,7 +89,10 @@ impl Refusals {
                 }
             }
             Outcome::Admitted { .. } if owed.request.mode != Mode::Peek => self.forget(owed.request.home),
-            Outcome::Admitted { .. } | Outcome::Refused { .. } | Outcome::NeverFits { .. } => {}
+            Outcome::Admitted { .. }
+            | Outcome::Refused { .. }
+            | Outcome::NeverFits { .. }
+            | Outcome::Elsewhere { .. } => {}
         }
     }
 
@@ -127,6 +131,10 @@ impl Refusal {
     ) -> Option<Self> {
         let request = owed.request;
         let plan = owed.plan.tariff.plan(&request);
+        // A refusal that is charged for is made by the store.
+        if plan.charges().iter().any(|charge| charge.due == Due::Refusal) {
+            return None;
+        }
         // Slots come back at any time.
         if matches!(plan.charges().get(by)?.limit.rule, Rule::Concurrency { .. }) {
             return None;

@@ -185,6 +185,9 @@ fn sentinels(address: &Address, options: &LinkOptions) -> Result<SentinelClient,
     if let Some(password) = &options.password {
         builder = builder.set_client_to_redis_password(password.as_str());
     }
+    if let Some(password) = &options.sentinel_password {
+        builder = builder.set_client_to_sentinel_password(password.as_str());
+    }
     builder.build()
 }
 

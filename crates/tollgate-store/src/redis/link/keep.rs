@@ -1,8 +1,11 @@
 //! Keeps a connection up: replaces it when it is lost, or when it has stopped answering.
 
+use std::error::Error;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use redis::{ErrorKind, RedisError};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -24,8 +27,44 @@ pub(super) enum State {
     Dialing,
     /// Yes. The number tells it from those before.
     Up { line: Line, epoch: u64 },
-    /// No, and the last attempt failed for this reason.
-    Down(Arc<str>),
+    /// No: so the last attempt failed.
+    Down(Failed),
+}
+
+/// Why an attempt failed.
+pub(super) struct Failed {
+    pub(super) why: Arc<str>,
+    pub(super) cure: Cure,
+}
+
+/// What may help.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cure {
+    /// Another attempt.
+    Time,
+    /// A password, a certificate, or another address.
+    Settings,
+}
+
+impl Failed {
+    fn of(error: &RedisError) -> Self {
+        let is_shut_out = error.kind() == ErrorKind::AuthenticationFailed
+            || error.code().is_some_and(|code| ["NOAUTH", "WRONGPASS", "NOPERM"].contains(&code));
+        // So says TLS when a certificate is not trusted, or when the other side does not speak it.
+        let is_misunderstood =
+            io_error(error).is_some_and(|error| error.kind() == io::ErrorKind::InvalidData);
+        let cure = if is_shut_out || is_misunderstood { Cure::Settings } else { Cure::Time };
+        Self { why: error.to_string().into(), cure }
+    }
+
+    fn for_now(why: &str) -> Self {
+        Self { why: why.into(), cure: Cure::Time }
+    }
+}
+
+fn io_error(error: &RedisError) -> Option<&io::Error> {
+    let source = error.source()?.downcast_ref::<Arc<dyn Error + Send + Sync>>()?;
+    source.downcast_ref::<io::Error>()
 }
 
 /// Something a caller noticed about a connection.
@@ -62,7 +101,7 @@ pub(super) async fn keep(
             pause = PAUSE_MIN;
             state.send_replace(State::Dialing);
         } else {
-            state.send_replace(State::Down("it does not keep connections".into()));
+            state.send_replace(State::Down(Failed::for_now("it does not keep connections")));
             rest(&mut pause).await;
         }
     }
@@ -100,15 +139,15 @@ async fn connect(
     pause: &mut Duration,
 ) -> Option<Line> {
     loop {
-        let why = match timeout(dialer.patience(), dialer.dial(reports, epoch)).await {
+        let failed = match timeout(dialer.patience(), dialer.dial(reports, epoch)).await {
             Ok(Ok(line)) => return Some(line),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "it does not answer".to_owned(),
+            Ok(Err(error)) => Failed::of(&error),
+            Err(_) => Failed::for_now("it does not answer"),
         };
         if state.is_closed() {
             return None;
         }
-        state.send_replace(State::Down(why.into()));
+        state.send_replace(State::Down(failed));
         rest(pause).await;
     }
 }

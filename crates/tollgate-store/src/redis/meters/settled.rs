@@ -17,8 +17,13 @@ pub struct Settled {
 /// What became of a call whose answer was lost. It can never happen again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Resolved {
-    /// It was done: for each of its plans, how that came out as far as it changed a meter.
-    Applied(Vec<Applied>),
+    /// It was done.
+    Applied {
+        /// When, by the clock of the server. A refund says this of what it gives back.
+        at: Timestamp,
+        /// For each of its plans, how that came out as far as it changed what is due on admission.
+        plans: Vec<Applied>,
+    },
     /// It was not done, or changed nothing, and never will.
     Never,
 }
@@ -31,6 +36,6 @@ pub enum Applied {
         /// How much of the cost lay above a limit whose overage is billed.
         overage: u64,
     },
-    /// It changed nothing.
+    /// It changed nothing, except what is due on refusal.
     Refused,
 }

@@ -31,14 +31,14 @@ if home then
   end
 end
 
--- What this node did last, and where that stands.
-local last, told, mine, crowded = 0, '', 0, false
+-- What this node did last, when, and where that stands.
+local last, told, made, mine, crowded = 0, '', 0, 0, false
 if home then
   local here, size = nodes, #home
   while here < size do
     local id, number, time, length, next = unpack_from('<c8ddH', home, here)
     if id == node then
-      last, told, mine = number, sub(home, next, next + length - 1), here
+      last, told, made, mine = number, sub(home, next, next + length - 1), time, here
     elseif time < forgotten then
       crowded = true
     end
@@ -64,14 +64,15 @@ local function write(front, packed, entry, ends)
   call('SET', KEYS[1], front .. pack('<d', lives) .. packed .. entry, 'PX', floor((lives - now) / 1000))
 end
 
--- What became of a call whose answer was lost? The answer is kept with the fence, for this one may be lost as well.
+-- What became of a call whose answer was lost, and when? The answer is kept with the fence, for this one may be lost as
+-- well.
 if op == 4 then
   local doubt = unpack_from('<d', body, at)
   local fate
   if byte(told) == 254 and unpack_from('<d', told, 2) == doubt then
     fate = told
   elseif last == doubt then
-    fate = pack('<BdB', 254, doubt, 1) .. told
+    fate = pack('<BdBd', 254, doubt, 1, made) .. told
   elseif last < doubt then
     fate = pack('<BdB', 254, doubt, 0)
   else

@@ -53,9 +53,6 @@ for i = 1, count do
 end
 
 -- Limits were edited, and the node has carried over what was used under the old ones. It stands if nobody wrote
--- meanwhile.
+-- meanwhile, and is kept with the first plan that keeps anything.
 local dirty, replaced = false, ARGV[4] and home == ARGV[4]
-if replaced then
-  home, dirty = ARGV[5], writes
-  for place = 1, writes and #ARGV[6] or 0 do call('DEL', limits[byte(ARGV[6], place) + 1].key) end
-end
+if replaced then home = ARGV[5] end

@@ -43,40 +43,70 @@ local function say(limit, seen)
   return pack('<dddd', some, first - now, limit.v1 - now, limit.wait or -1)
 end
 
-local reply, said, outcomes, asked, owes = { '' }, 1, {}, {}, {}
+-- What remains at a meter.
+local function remains(limit)
+  if limit.kind == 7 then
+    local some = counting(limit)
+    return some < limit.a and limit.a - some or 0
+  end
+  local _, room = ask(limit, 1, 1, true, false, 0, nil)
+  return room
+end
+
+-- `later` has the charges that are due on refusal.
+local reply, said, outcomes, asked, owes, later = { '' }, 1, {}, {}, {}, {}
 for place = 1, asks do
-  local mode, charges, charged, slot = 0, 2, 0, nil
+  local mode, charges, charged, slot, elsewhere = 0, 2, 0, nil, nil
   if op == 1 then
     asked[1], asked[2] = limits[1], limits[2]
     owes[1], owes[2], at = unpack_from('<dd', body, at)
   else
-    local slots
-    mode, slots, charges, at = unpack_from('<BBB', body, at)
+    local parts, expected, least, most
+    mode, parts, charges, at = unpack_from('<BBB', body, at)
     if mode == 3 then charged, at = unpack_from('<d', body, at) end
-    if slots == 1 then slot, at = unpack_from('<c16', body, at) end
+    if parts % 2 == 1 then slot, at = unpack_from('<c16', body, at) end
+    if parts >= 2 then expected, least, most, at = unpack_from('<Bdd', body, at) end
     for k = 1, charges do
-      local which
-      which, owes[k], at = unpack_from('<Hd', body, at)
-      asked[k] = limits[which]
+      local which, due
+      which, due, owes[k], at = unpack_from('<BBd', body, at)
+      asked[k], later[k] = limits[which], due == 1
+    end
+    if expected then
+      local left = remains(asked[expected])
+      if left < least or left > most then elsewhere = left end
     end
   end
-  local keeps = mode ~= 1 and not repeated
+  local keeps = mode ~= 1 and not repeated and not elsewhere
+  if keeps and replaced and not dirty then
+    dirty = true
+    for emptied = 1, #ARGV[6] do call('DEL', limits[byte(ARGV[6], emptied) + 1].key) end
+  end
   local refused, never, overage = nil, nil, 0
   for k = 1, charges do
     local limit, cost = asked[k], owes[k]
     limit.wait = nil
-    local bills = limit.bills and mode < 3
-    local answer, room = ask(limit, cost, mode, bills or mode == 2, keeps, charged, slot)
-    if answer == 2 then
-      never = never or k
-    elseif answer == 1 then
-      refused = refused or k
-    elseif bills and cost > room then
-      overage = overage + cost - room
+    if elsewhere then
+      -- Only a bucket has to be asked for what it says.
+      if limit.kind <= 2 then ask(limit, cost, 1, true, false, 0, nil) end
+    elseif later[k] then
+      limit.fits = ask(limit, cost, 2, true, keeps, 0, slot) == 0
+      limit.wait = nil
+    else
+      local bills = limit.bills and mode < 3
+      local answer, room = ask(limit, cost, mode, bills or mode == 2, keeps, charged, slot)
+      if answer == 2 then
+        never = never or k
+      elseif answer == 1 then
+        refused = refused or k
+      elseif bills and cost > room then
+        overage = overage + cost - room
+      end
     end
   end
   local outcome
-  if never then
+  if elsewhere then
+    outcome = pack('<Bd', 34, elsewhere)
+  elseif never then
     outcome = char(17 + never)
   elseif refused then
     outcome = char(1 + refused)
@@ -86,18 +116,23 @@ for place = 1, asks do
     outcome = char(0)
   end
   local done = keeps and not never and not refused
+  local signals = keeps and mode == 0 and refused and not never
   said = said + 1
   reply[said], outcomes[place] = outcome, outcome
-  if done then
-    for k = 1, charges do
-      local limit = asked[k]
+  for k = 1, charges do
+    local limit, seen = asked[k], true
+    if later[k] then
+      if signals and limit.fits then
+        apply(limit, 2, 0, slot)
+        seen = false
+      end
+    elseif done then
       -- What is given back to a meter that does not exist makes none.
       if mode ~= 3 or limit.place or limit.kept then apply(limit, mode, charged, slot) end
+      seen = false
     end
-  end
-  for k = 1, charges do
     said = said + 1
-    reply[said] = say(asked[k], not done)
+    reply[said] = say(limit, seen)
   end
 end
 

@@ -1,12 +1,14 @@
 //! A call as the script reads it.
 
-use tollgate_core::plan::{HomeId, Mode};
+use tollgate_core::plan::{ChargePlan, Due, Expects, HomeId, Mode};
+use tollgate_core::rule::Amount;
 use tollgate_core::time::Timestamp;
 
 use super::LAYOUT;
 use super::blob::front;
 use super::limit::{Kind, WireLimit};
 use super::number::{micros, put};
+use super::outcome::Told;
 use crate::redis::meters::{Ask, CallError, HomeCall, NodeId, Seq};
 
 /// Requests that owe to a fine token bucket and to a window: the call that is made most.
@@ -58,7 +60,7 @@ pub(crate) struct WireCall<'p> {
 
 impl<'p> WireCall<'p> {
     pub(crate) fn new(call: &HomeCall<'p>, node: NodeId, when: When, keys: Keys) -> Result<Self, CallError> {
-        if call.asks.len() > HomeCall::ASKS_MAX {
+        if call.asks.len() > HomeCall::ASKS_MAX || call.asks.iter().any(|ask| refuses_too_late(ask.plan)) {
             return Err(CallError::TooLarge);
         }
         let (limits, places) = limits_of(call.asks)?;
@@ -97,7 +99,8 @@ impl<'p> WireCall<'p> {
             && matches!(window.kind, Kind::FixedWindow | Kind::Calendar)
             && !bucket.is_billed()
             && !window.is_billed()
-            && call.asks.iter().all(|ask| ask.plan.mode == Mode::Charge && ask.plan.charges().len() == 2)
+            && call.asks.iter().all(|Ask { plan, .. }| plan.mode == Mode::Charge && plan.is_plain())
+            && call.asks.iter().all(|ask| ask.plan.charges().len() == 2)
             && self.places.chunks(2).all(|places| places == [0, 1])
     }
 
@@ -152,7 +155,10 @@ impl<'p> WireCall<'p> {
                 Mode::Force => (2, None),
                 Mode::Refund { charged_at } => (3, Some(charged_at)),
             };
-            self.body.extend([mode, u8::from(slots), charges]);
+            // Nothing is expected of a charge that is not there.
+            let expects = plan.expects.filter(|expects| expects.place < plan.charges().len());
+            let parts = u8::from(slots) | u8::from(expects.is_some()) << 1;
+            self.body.extend([mode, parts, charges]);
             if let Some(charged_at) = charged_at {
                 put(micros(charged_at), &mut self.body);
             }
@@ -160,14 +166,32 @@ impl<'p> WireCall<'p> {
                 self.body.extend(holder.0.to_le_bytes());
                 self.body.extend(plan.slot.0.to_le_bytes());
             }
+            if let Some(expects) = expects {
+                put_expects(expects, &mut self.body);
+            }
             for (charge, place) in plan.charges().iter().zip(&mut places) {
                 // The script counts from one, and there are at most 255.
-                self.body.extend(u16::try_from(place + 1).unwrap_or(u16::MAX).to_le_bytes());
+                self.body.push(u8::try_from(place + 1).unwrap_or(u8::MAX));
+                self.body.push(u8::from(charge.due == Due::Refusal));
                 put(charge.cost.get(), &mut self.body);
             }
         }
         Ok(())
     }
+}
+
+/// Appends what is expected: the place of the charge, and what must remain there.
+fn put_expects(expects: Expects, into: &mut Vec<u8>) {
+    // The script counts from one, and a plan has fewer than 255 charges.
+    into.push(u8::try_from(expects.place + 1).unwrap_or(u8::MAX));
+    // No more than this ever remains.
+    put(expects.least.min(Amount::MAX + 1), into);
+    put(expects.most.min(Amount::MAX), into);
+}
+
+/// Whether a charge that may refuse comes too late in a plan for the script to name it.
+fn refuses_too_late(plan: &ChargePlan<'_>) -> bool {
+    plan.charges().iter().skip(Told::CHARGES_MAX).any(|charge| charge.due == Due::Admission)
 }
 
 /// The question what became of a call.

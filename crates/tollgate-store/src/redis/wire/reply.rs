@@ -74,8 +74,9 @@ pub(crate) fn read_resolved(reply: &[u8]) -> Result<Result<Resolved, u64>, Malfo
         (5, 0) => Ok(Ok(Resolved::Never)),
         (5, 1) => {
             bytes.byte()?;
-            let told = Told::read_all(bytes)?;
-            Ok(Ok(Resolved::Applied(told.into_iter().map(Told::applied).collect())))
+            let at = instant_of(&mut bytes)?;
+            let plans = Told::read_all(bytes)?.into_iter().map(Told::applied).collect();
+            Ok(Ok(Resolved::Applied { at, plans }))
         }
         _ => Err(Malformed("a reply that does not exist")),
     }

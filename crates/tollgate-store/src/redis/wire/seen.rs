@@ -105,9 +105,12 @@ pub(crate) fn judge(plan: &ChargePlan<'_>, now: Timestamp, told: Told, seen: &mu
     let mut readings = Readings::new();
     let outcome = match told {
         Told::Admitted { overage } => {
-            let mut still: Vec<Still> = seen.iter().copied().map(Still).collect();
-            let _ = settle(&at(plan, now, Mode::Peek), &mut still, &mut readings);
+            look(plan, now, seen, &mut readings);
             Outcome::Admitted { overage }
+        }
+        Told::Elsewhere { remaining } => {
+            look(plan, now, seen, &mut readings);
+            Outcome::Elsewhere { remaining }
         }
         Told::NeverFits { by } => {
             let _ = settle(&at(plan, now, plan.mode), seen, &mut readings);
@@ -118,7 +121,7 @@ pub(crate) fn judge(plan: &ChargePlan<'_>, now: Timestamp, told: Told, seen: &mu
                 Outcome::Refused { by, retry_after: micros_ceil(retry_after) }
             }
             // A call that is told again what it was told then: by now there is room.
-            Outcome::Admitted { .. } | Outcome::NeverFits { .. } => {
+            Outcome::Admitted { .. } | Outcome::NeverFits { .. } | Outcome::Elsewhere { .. } => {
                 Outcome::Refused { by, retry_after: Nanos::ZERO }
             }
         },
@@ -130,7 +133,13 @@ pub(crate) fn judge(plan: &ChargePlan<'_>, now: Timestamp, told: Told, seen: &mu
     Settled { outcome, readings, now }
 }
 
-/// The same plan at another instant.
+/// What the meters say now.
+fn look(plan: &ChargePlan<'_>, now: Timestamp, seen: &[Seen], readings: &mut Readings) {
+    let mut still: Vec<Still> = seen.iter().copied().map(Still).collect();
+    let _ = settle(&at(plan, now, Mode::Peek), &mut still, readings);
+}
+
+/// The same plan at another instant. What it expected is told already.
 fn at<'p>(plan: &ChargePlan<'p>, now: Timestamp, mode: Mode) -> ChargePlan<'p> {
     let mut there = ChargePlan::new(plan.home, now, mode, plan.slot);
     for charge in plan.charges() {

@@ -64,7 +64,7 @@ impl Listeners {
         let decision = DecisionService::new(Arc::clone(engine));
         let gateway = gateway(Arc::clone(engine), server)?;
         let plain = ServeSettings::new(server, None);
-        let secured = ServeSettings::new(server, self.tls.0.clone());
+        let secured = ServeSettings::new(server, self.tls.0.clone()).behind_proxies(server);
         let mut serving = JoinSet::new();
         serving.spawn(serve(self.gateway, secured, gateway, shutdown.clone()));
         serving.spawn(serve(self.decision, plain.clone(), decision, shutdown.clone()));

@@ -8,6 +8,7 @@ use tollgate_core::policy::{Document, Policy, ServerSettings, StoreSettings};
 use tollgate_core::time::Timestamp;
 use tollgate_engine::Engine;
 use tollgate_server::admin::{LoadedPolicy, RejectedPolicy, ReloadState};
+use tollgate_server::decision::challenge_secret;
 
 use crate::source::Source;
 
@@ -102,6 +103,7 @@ pub(super) fn reload(from: &PolicyFile, fixed: Option<&Fixed>, engine: &Engine, 
     match engine.reload(document.policy) {
         Ok(snapshot) => {
             warn_of_unenforced(snapshot.policy());
+            warn_of_missing(snapshot.policy());
             tracing::info!(version = snapshot.version(), "policy reloaded from {}", loaded.name);
             state.loaded(loaded_policy(snapshot.version(), from, loaded.text, now));
         }
@@ -130,12 +132,19 @@ pub(super) fn warn_of_unenforced(policy: &Policy) {
         ("reputation", policy.reputation.is_some()),
         ("blocks", policy.blocks.is_some()),
         ("pressure", policy.pressure.is_some()),
-        ("identity.challenge", policy.identity.challenge.is_some()),
         ("ledger.export", policy.ledger.export.is_some()),
         ("alerts", policy.alerts.webhook.is_some()),
     ];
     for (section, _) in sections.iter().filter(|(_, is_there)| *is_there) {
         tracing::warn!("this version reads `{section}` and does not act on it");
+    }
+}
+
+/// Says what a policy needs and does not find here. It is looked for again whenever it is needed.
+pub(super) fn warn_of_missing(policy: &Policy) {
+    let challenge = policy.identity.challenge.as_ref();
+    if let Some(Err(error)) = challenge.map(|challenge| challenge_secret(&challenge.secret)) {
+        tracing::warn!("no sessions can be issued: {error}");
     }
 }
 

@@ -17,6 +17,8 @@ pub(super) struct Secrets {
     pub(super) admin_token_place: String,
     /// Everything that is hashed is hashed with it.
     pub(super) secret: String,
+    /// What sessions are signed with: the first one signs. None: the secret itself.
+    pub(super) sessions: Vec<String>,
 }
 
 impl Secrets {
@@ -33,12 +35,17 @@ impl Secrets {
             Some(secret) => secret,
             None => kept_secret(&secret_path(data_dir), random_hex)?,
         };
-        for (name, value) in [(environment::ADMIN_TOKEN, &admin_token), (environment::SECRET, &secret)] {
+        let sessions: Vec<String> = environment::secret(environment::SESSION_SECRET)?
+            .map(|secrets| secrets.split_whitespace().map(str::to_owned).collect())
+            .unwrap_or_default();
+        let named = [(environment::ADMIN_TOKEN, &admin_token), (environment::SECRET, &secret)];
+        let of_sessions = sessions.iter().map(|secret| (environment::SESSION_SECRET, secret));
+        for (name, value) in named.into_iter().chain(of_sessions) {
             if value.len() < LENGTH_ADVISED {
                 tracing::warn!("{name} has fewer than {LENGTH_ADVISED} characters: it could be guessed");
             }
         }
-        Ok(Self { admin_token, admin_token_place, secret })
+        Ok(Self { admin_token, admin_token_place, secret, sessions })
     }
 }
 

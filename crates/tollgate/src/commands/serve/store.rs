@@ -20,20 +20,24 @@ pub(super) async fn open(
     let mut line = progress::Line::new();
     let show = |progress: Progress| line.show(progress);
     let (dir, secret) = (data_dir.path(), secrets.secret.as_bytes());
-    let trusted_proxies = document.server.trusted_proxies;
+    let (proxies, session_secrets) = (document.server.proxies, secrets.sessions.clone());
+    let clients_max = document.server.max.clients;
     let opened: anyhow::Result<_> = match &document.store {
         StoreSettings::Embedded => {
-            let embedded = Embedded { trusted_proxies, ..Embedded::new(document.policy) };
+            let embedded =
+                Embedded { proxies, session_secrets, clients_max, ..Embedded::new(document.policy) };
             embedded.open(dir, secret, show).map_err(Into::into)
         }
         StoreSettings::Redis { url, .. } => {
-            let address = Address::parse(url).with_context(|| format!("`store: {url}`"))?;
+            let address = Address::parse(url).with_context(|| format!("`{url}`"))?;
             let clustered = Clustered {
                 policy: document.policy,
-                trusted_proxies,
+                proxies,
+                session_secrets,
                 address,
                 link: link_options()?,
                 spool: SpoolSettings::default(),
+                clients_max,
             };
             let opened = clustered.open(dir, secret, show).await;
             opened.with_context(|| format!("cannot use the store {url}"))
@@ -45,10 +49,17 @@ pub(super) async fn open(
     Ok(engine)
 }
 
+/// What is wrong with the address of the store, if something is.
+pub(super) fn problem(store: &StoreSettings) -> Option<String> {
+    let StoreSettings::Redis { url, .. } = store else { return None };
+    Address::parse(url).err().map(|bad| format!("the store {url} is no address: {bad}"))
+}
+
 fn link_options() -> anyhow::Result<LinkOptions> {
     Ok(LinkOptions {
         username: environment::secret(environment::REDIS_USERNAME)?,
         password: environment::secret(environment::REDIS_PASSWORD)?.map(Password::new),
+        sentinel_password: environment::secret(environment::REDIS_SENTINEL_PASSWORD)?.map(Password::new),
         ..LinkOptions::default()
     })
 }

@@ -1,9 +1,11 @@
-//! Opening a connection to an upstream.
+//! Opening a connection to another server: an upstream, or whoever verifies challenges.
 
 use std::io;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use http::Uri;
+use http::uri::Scheme;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
@@ -14,43 +16,58 @@ use crate::listen::{Wire, provider};
 
 /// Where to connect.
 #[derive(Clone, Debug)]
-pub(super) struct Address {
-    pub(super) host: String,
-    pub(super) port: u16,
-    pub(super) tls: Option<Tls>,
+pub(crate) struct Address {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) tls: Option<Tls>,
+}
+
+impl Address {
+    /// Where this URL leads; nothing, if it names no host that can be called.
+    pub(crate) fn of(uri: &Uri) -> Option<Self> {
+        let authority = uri.authority()?;
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let (tls, port) = if uri.scheme() == Some(&Scheme::HTTPS) {
+            let name = ServerName::try_from(host.clone()).ok()?;
+            (Some(Tls { name, roots: None }), 443)
+        } else {
+            (None, 80)
+        };
+        Some(Self { port: authority.port_u16().unwrap_or(port), host, tls })
+    }
 }
 
 /// Who has to answer there.
 #[derive(Clone, Debug)]
-pub(super) struct Tls {
-    pub(super) name: ServerName<'static>,
+pub(crate) struct Tls {
+    pub(crate) name: ServerName<'static>,
     /// Which certificates are believed; nothing: those the system believes.
-    pub(super) roots: Option<Arc<RootCertStore>>,
+    pub(crate) roots: Option<Arc<RootCertStore>>,
 }
 
 /// Which protocols are offered to the other end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Offer {
+pub(crate) enum Offer {
     Http1,
     Http2,
 }
 
 /// What was agreed on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Agreed {
+pub(crate) enum Agreed {
     Http1,
     Http2,
 }
 
 /// Why there is no connection.
 #[derive(Debug)]
-pub(super) enum DialError {
+pub(crate) enum DialError {
     Io(io::Error),
     Late,
 }
 
 /// Connects within the time allowed.
-pub(super) async fn dial(
+pub(crate) async fn dial(
     address: &Address,
     offer: Offer,
     wait: Duration,

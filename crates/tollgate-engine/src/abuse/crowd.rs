@@ -1,0 +1,80 @@
+//! The crowd: whom clients beyond the cap of homes share their meters with.
+//!
+//! A client that gets no home of its own is seated in one of a fixed number of homes, chosen by its address. The home
+//! has the limits of as many clients as were seated there lately, rounded up: nobody is refused because there are
+//! too many clients, and who sends much is felt only by the few that share its seat.
+
+mod seat;
+#[cfg(test)]
+mod tests;
+
+use std::sync::OnceLock;
+
+use parking_lot::Mutex;
+use tollgate_core::plan::HomeId;
+use tollgate_core::time::Timestamp;
+use tollgate_store::hash::HomeHasher;
+
+use self::seat::Members;
+
+/// Where a client sits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seat {
+    /// The home that it shares.
+    pub home: HomeId,
+    /// The home has the limits of 2^`members_log2` clients: at least as many as share it, as far as is known.
+    pub members_log2: u8,
+}
+
+/// Homes that are shared.
+pub struct Crowd {
+    hasher: HomeHasher,
+    seats_log2: u32,
+    /// Made by the first client that is seated: most nodes never have one.
+    seats: OnceLock<Box<[Mutex<Members>]>>,
+}
+
+impl std::fmt::Debug for Crowd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Crowd").field("seats_log2", &self.seats_log2).finish_non_exhaustive()
+    }
+}
+
+impl Crowd {
+    /// 65,536 homes, in 3 MiB.
+    pub const SEATS_LOG2_DEFAULT: u32 = 16;
+    /// The most seats there can be, as a power of two.
+    pub const SEATS_LOG2_MAX: u32 = 24;
+    /// The most clients a seat can tell apart, as a power of two.
+    pub const MEMBERS_LOG2_MAX: u8 = 20;
+
+    /// A crowd of 2^`seats_log2` homes that are named with this hasher.
+    pub fn new(hasher: HomeHasher, seats_log2: u32) -> Self {
+        Self { hasher, seats_log2: seats_log2.min(Self::SEATS_LOG2_MAX), seats: OnceLock::new() }
+    }
+
+    /// The seat of the client whose own home this would be, behind the address with this keyed hash.
+    pub fn seat(&self, home: HomeId, address: u64, now: Timestamp) -> Seat {
+        let seats = self.seats.get_or_init(|| (0..1 << self.seats_log2).map(|_| Mutex::default()).collect());
+        let number = place(address, seats.len());
+        let members_log2 = seats[number].lock().note(low(home), now);
+        let home = self.hasher.of_parts(&[b"crowd", &(number as u64).to_le_bytes()]);
+        Seat { home, members_log2 }
+    }
+
+    /// Whether anybody was ever seated.
+    pub fn is_empty(&self) -> bool {
+        self.seats.get().is_none()
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "cut to the number of seats")]
+const fn place(address: u64, seats: usize) -> usize {
+    address as usize & (seats - 1)
+}
+
+/// Half of a keyed hash is one.
+#[expect(clippy::cast_possible_truncation, reason = "half is enough")]
+const fn low(home: HomeId) -> u64 {
+    home.0 as u64
+}

@@ -1,0 +1,168 @@
+//! One request on its way, and what a decision on it is made of.
+
+use std::sync::Arc;
+
+use tollgate_core::limit::Axis;
+use tollgate_core::limit_now::LimitNow;
+use tollgate_core::plan::Mode;
+use tollgate_core::policy::{Durability, RefundOn, Route, RouteIndex};
+use tollgate_core::rule::Amount;
+use tollgate_core::rule::concurrency::SlotId;
+use tollgate_core::settle::Outcome;
+use tollgate_core::tariff::{Charges, Request};
+use tollgate_core::time::Timestamp;
+use tollgate_ledger::Flags;
+use tollgate_store::directory::Verified;
+use tollgate_store::redis::Expiry;
+
+use super::{Caller, Settled};
+use crate::answer::ErrorCode;
+use crate::decision::{Answer, Decision, Denial, StoreMode};
+use crate::ids::DecisionId;
+use crate::permit::{Kept, Permit, Settles};
+use crate::request::{CallerRequest, Hold, Purpose};
+use crate::snapshot::PolicySnapshot;
+use crate::watch::Standing;
+
+/// One request on its way.
+pub(crate) struct Way<'w> {
+    pub(crate) request: &'w CallerRequest<'w>,
+    pub(crate) policy: Arc<PolicySnapshot>,
+    pub(crate) id: DecisionId,
+    pub(crate) slot: SlotId,
+    pub(crate) now: Timestamp,
+    /// What the key was found to be, where that was looked up before.
+    pub(crate) verified: Option<Verified>,
+    /// By when it should be decided, where that has to be waited for.
+    pub(crate) by: Option<Expiry>,
+}
+
+impl Way<'_> {
+    /// The caller's name for the request, if it is one that may be repeated.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.request.idempotency_key.filter(|_| self.request.purpose == Purpose::Charge)
+    }
+
+    /// Whether it is charged or only looked at.
+    pub(crate) fn mode(&self) -> Mode {
+        if self.request.purpose == Purpose::Peek { Mode::Peek } else { Mode::Charge }
+    }
+
+    /// The decision on a request whose limits have answered.
+    pub(crate) fn conclude(
+        &self,
+        caller: Caller,
+        mut permit: Permit,
+        settled: Settled,
+        answer: Answer,
+        limits: Vec<LimitNow>,
+    ) -> Decision {
+        let kept = answer == Answer::Admitted
+            && self.mode() == Mode::Charge
+            && (self.request.hold == Hold::Yes
+                || permit.plan.tariff.has(Axis::Concurrency)
+                || permit.plan.refund_on == RefundOn::ServerError);
+        let mut decision = self.decision(caller, permit.route, answer);
+        decision.limits = limits;
+        decision.pending = settled.recorded.filter(|_| self.is_strict());
+        if let Outcome::Admitted { overage } = settled.outcome {
+            permit.overage = overage;
+        }
+        decision.charged = decision.pending.map(|_| Box::new(permit.clone()));
+        decision.permit = kept.then(|| Box::new(permit));
+        decision
+    }
+
+    pub(super) fn permit(&self, caller: &Caller, route: Option<(RouteIndex, &Route)>) -> Permit {
+        let index = route.map(|(index, _)| index);
+        let cost = match (self.request.cost, route) {
+            (Some(cost), _) => Some(cost),
+            (None, Some((_, route))) => Amount::new(route.cost),
+            (None, None) => Some(Amount::ONE),
+        };
+        let key = caller.key.as_ref();
+        Permit {
+            decision: self.id,
+            plan: Arc::clone(&caller.plan),
+            home: caller.home,
+            account: caller.account.as_ref().map_or(0, |account| account.serial),
+            key: key.map_or(0, |key| key.serial),
+            key_number: key.map(|key| key.number),
+            route: index,
+            route_number: self.policy.route_number(index),
+            cost,
+            overage: 0,
+            settles: Settles::TrueCost,
+            charged_at: self.now,
+            slot: self.slot,
+            idempotency: None,
+            kept: Kept::Store,
+            flags: Flags::NONE,
+        }
+    }
+
+    pub(crate) fn request_of(&self, permit: &Permit, mode: Mode, charges: Charges) -> Request {
+        permit.request(mode, charges, permit.cost.unwrap_or(Amount::ONE), self.now)
+    }
+
+    /// Whether the answer waits for the disk.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.policy.policy().ledger.durability == Durability::Strict
+    }
+
+    /// Refuses a caller that is not known.
+    pub(super) fn refuse(&self, error: ErrorCode) -> Decision {
+        let mut decision = self.refuse_unknown(Denial::of(error));
+        if error == ErrorCode::Unavailable {
+            decision.deny_unavailable();
+        }
+        decision
+    }
+
+    /// Refuses a caller, whoever it is.
+    pub(super) fn refuse_unknown(&self, denial: Denial) -> Decision {
+        Decision {
+            id: self.id,
+            answer: Answer::Denied(denial),
+            plan: None,
+            account: None,
+            policy: Arc::clone(&self.policy),
+            route: None,
+            now: self.now,
+            limits: Vec::new(),
+            charged: None,
+            permit: None,
+            pending: None,
+            mode: StoreMode::Normal,
+            standing: Standing::GOOD,
+            ticket: None,
+        }
+    }
+
+    pub(crate) fn decision(&self, caller: Caller, route: Option<RouteIndex>, answer: Answer) -> Decision {
+        Decision {
+            id: self.id,
+            answer,
+            plan: Some(caller.plan),
+            account: caller.account,
+            policy: Arc::clone(&self.policy),
+            route,
+            now: self.now,
+            limits: Vec::new(),
+            charged: None,
+            permit: None,
+            pending: None,
+            mode: StoreMode::Normal,
+            standing: Standing::GOOD,
+            ticket: None,
+        }
+    }
+}
+
+impl Permit {
+    /// The request that this permit was given for, as limits see it.
+    pub(crate) fn request(&self, mode: Mode, which: Charges, cost: Amount, now: Timestamp) -> Request {
+        let (home, key, route, slot) = (self.home, self.key_number, self.route, self.slot);
+        Request { home, key, route, cost, now, mode, slot, which }
+    }
+}

@@ -1,0 +1,101 @@
+//! Who is calling, and under which plan.
+
+use std::sync::Arc;
+
+use tollgate_core::plan::{HomeId, Sharer};
+use tollgate_core::policy::Bypass;
+use tollgate_core::tariff::Plan;
+use tollgate_core::time::Timestamp;
+use tollgate_store::directory::{Account, Key, Looked, Verified};
+use tollgate_store::key_text::PresentedKey;
+
+use super::Way;
+use crate::answer::ErrorCode;
+use crate::decision::Denial;
+use crate::engine::Engine;
+use crate::identify::client_of;
+use crate::request::Credential;
+use crate::watch::Watched;
+
+/// Who is calling, once that is settled.
+pub(crate) struct Caller {
+    /// What it bought.
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) home: HomeId,
+    pub(crate) watched: Watched,
+    pub(super) account: Option<Arc<Account>>,
+    pub(super) key: Option<Arc<Key>>,
+}
+
+/// Why it is not settled who is calling.
+pub(super) enum Unknown {
+    /// It is not known.
+    Error(ErrorCode),
+    /// Whoever it is, it is blocked.
+    Refused(Box<Denial>),
+}
+
+impl Engine {
+    /// Who is calling, and under which plan. Whoever is blocked is not looked at any further.
+    pub(super) fn identify(&self, way: &Way<'_>) -> Result<Caller, Unknown> {
+        let (text, wanted) = match way.request.credential {
+            Credential::Key(text) => (text, Bypass::No),
+            // A service token is a key of an account whose tier is a bypass, in a header of its own. Neither kind is
+            // accepted in the other's place: a leaked API key never becomes a bypass.
+            Credential::ServiceToken(text) => (text, Bypass::Yes),
+            Credential::Ambiguous => return Err(Unknown::Error(ErrorCode::AmbiguousKey)),
+            Credential::Nothing { headers } => return self.identify_client(way, headers),
+        };
+        let presented = PresentedKey::parse(text).map_err(|_| Unknown::Error(ErrorCode::InvalidKey))?;
+        let verified = match &way.verified {
+            Some(verified) => Some(verified.clone()),
+            None => self.known(&presented, way.now),
+        };
+        let key = match verified {
+            Some(Verified::Key(key)) => key,
+            Some(Verified::Invalid) => return Err(Unknown::Error(ErrorCode::InvalidKey)),
+            // It cannot be told from a key that was made a moment ago.
+            None => return Err(Unknown::Error(ErrorCode::Unavailable)),
+        };
+        let account = Arc::clone(&key.account);
+        let plan = way
+            .policy
+            .plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)
+            .ok_or(Unknown::Error(ErrorCode::Unavailable))?;
+        if plan.bypass != wanted {
+            return Err(Unknown::Error(ErrorCode::InvalidKey));
+        }
+        let watched = Watched::key(account.home, Sharer::key(key.number));
+        // A bypass is for our own services: nothing stands in their way.
+        if wanted == Bypass::No
+            && let Some(denial) = self.blocked(watched.home, watched.sharer, way.now)
+        {
+            return Err(Unknown::Refused(Box::new(denial)));
+        }
+        Ok(Caller { plan, home: account.home, watched, account: Some(account), key: Some(key) })
+    }
+
+    /// Who a caller without a key is.
+    fn identify_client(&self, way: &Way<'_>, headers: &http::HeaderMap) -> Result<Caller, Unknown> {
+        let plan = way
+            .policy
+            .anonymous_plan(&self.meters, &self.names)
+            .ok_or(Unknown::Error(ErrorCode::MissingKey))?;
+        let identity = &way.policy.policy().identity;
+        let client = client_of(&self.homes, &self.sessions, identity, way.request.address, headers, way.now);
+        if let Some(denial) = self.blocked(client.home, Sharer::ALL, way.now) {
+            return Err(Unknown::Refused(Box::new(denial)));
+        }
+        let watched = self.watch_client(way, &client);
+        Ok(Caller { plan, home: watched.home, watched, account: None, key: None })
+    }
+
+    /// What is known of a key without asking anybody.
+    #[inline]
+    fn known(&self, presented: &PresentedKey<'_>, now: Timestamp) -> Option<Verified> {
+        match self.directory.verify(presented, now) {
+            Looked::Known(verified) => Some(verified),
+            Looked::Ask => self.directory.known_while_away(presented, now),
+        }
+    }
+}

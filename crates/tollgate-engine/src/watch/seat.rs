@@ -1,0 +1,45 @@
+//! Where a client's meters are: in a home of its own, or, beyond the number of those, in one that it shares.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use tollgate_core::time::Timestamp;
+use tollgate_store::hash::HomeHasher;
+use tollgate_store::meters::MeterTable;
+
+use crate::abuse::{Crowd, Seat};
+use crate::identify::Client;
+
+/// The homes are counted once in so many clients: that takes as long as deciding on one.
+const COUNT_EVERY: u64 = 64;
+
+/// Who gets a home of its own.
+#[derive(Debug)]
+pub(super) struct Seats {
+    crowd: Crowd,
+    clients_max: usize,
+    seen: AtomicU64,
+    is_full: AtomicBool,
+}
+
+impl Seats {
+    pub(super) fn new(homes: HomeHasher, clients_max: usize) -> Self {
+        Self {
+            crowd: Crowd::new(homes, Crowd::SEATS_LOG2_DEFAULT),
+            clients_max,
+            seen: AtomicU64::new(0),
+            is_full: AtomicBool::new(false),
+        }
+    }
+
+    /// The home that a client shares with others. Nothing: it has one of its own.
+    pub(super) fn shared(&self, client: &Client, meters: &MeterTable, now: Timestamp) -> Option<Seat> {
+        if self.seen.fetch_add(1, Ordering::Relaxed).is_multiple_of(COUNT_EVERY) {
+            self.is_full.store(meters.homes() >= self.clients_max, Ordering::Relaxed);
+        }
+        // Whoever has a home keeps it: only newcomers find the house full.
+        if !self.is_full.load(Ordering::Relaxed) || meters.has(client.home) {
+            return None;
+        }
+        Some(self.crowd.seat(client.home, client.address.unwrap_or(0), now))
+    }
+}

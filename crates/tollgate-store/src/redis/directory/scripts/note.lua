@@ -1,0 +1,1 @@
+return done(enter(unpack(ARGV, 5)))
