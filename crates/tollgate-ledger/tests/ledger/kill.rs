@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_ledger::chain::audit;
@@ -17,7 +18,9 @@ use tollgate_ledger::{Position, Spool};
 
 use crate::fixtures::{append, at, charge, names, open, sealer, settings, wait};
 
-const ROUNDS: u64 = 30;
+const ROUNDS: u64 = 40;
+/// Longer than a turn takes.
+const MOMENT_MICROS_MAX: u64 = 12_000;
 /// The variable that tells the node where its files are.
 const DIR: &str = "TOLLGATE_TEST_KILLED_LEDGER";
 const MARK: &str = "did ";
@@ -88,10 +91,13 @@ fn a_node_that_is_killed_again_and_again_loses_nothing_and_counts_nothing_twice(
     let dir = tempfile::tempdir().unwrap();
     let mut unwritten = BTreeSet::new();
     for round in 0..ROUNDS {
-        let (mut child, output) = start(dir.path());
+        let (mut child, mut output) = start(dir.path());
         let lines = RandomState::new().hash_one(round) % 30;
-        let told = output.lines().map(Result::unwrap).filter(|line| line.contains(MARK));
+        let told = output.by_ref().lines().map(Result::unwrap).filter(|line| line.contains(MARK));
         assert!(told.take(1 + lines as usize).count() > 0, "the node ended by itself");
+        // Anywhere in the next turn, not always at its beginning.
+        let moment = RandomState::new().hash_one((round, "moment")) % MOMENT_MICROS_MAX;
+        std::thread::park_timeout(Duration::from_micros(moment));
         child.kill().unwrap();
         child.wait().unwrap();
         check(dir.path(), &mut unwritten);

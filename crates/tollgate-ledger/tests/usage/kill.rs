@@ -1,10 +1,11 @@
 //! A process that records, counts and closes is killed at any moment: every record is counted, and none twice.
 
 use std::hash::{BuildHasher, RandomState};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tollgate_core::time::Nanos;
 use tollgate_ledger::Kind;
@@ -12,7 +13,9 @@ use tollgate_ledger::usage::Query;
 
 use crate::fixtures::{append, at, charge, open};
 
-const ROUNDS: u64 = 25;
+const ROUNDS: u64 = 40;
+/// Longer than a turn takes.
+const MOMENT_MICROS_MAX: u64 = 12_000;
 /// The variable that tells the writer where its files are.
 const DIR: &str = "TOLLGATE_TEST_KILLED_BOOK";
 const MARK: &str = "rolled ";
@@ -71,10 +74,13 @@ fn start_writer(dir: &Path) -> (Child, BufReader<ChildStdout>) {
 fn every_record_is_counted_once_however_often_the_process_is_killed() {
     let dir = tempfile::tempdir().unwrap();
     for round in 0..ROUNDS {
-        let (mut child, output) = start_writer(dir.path());
+        let (mut child, mut output) = start_writer(dir.path());
         let lines = RandomState::new().hash_one(round) % 40;
-        let told = output.lines().map(Result::unwrap).filter(|line| line.contains(MARK));
+        let told = output.by_ref().lines().map(Result::unwrap).filter(|line| line.contains(MARK));
         assert!(told.take(1 + lines as usize).count() > 0, "the writer ended by itself");
+        // Anywhere in the next turn, not always at its beginning.
+        let moment = RandomState::new().hash_one((round, "moment")) % MOMENT_MICROS_MAX;
+        std::thread::park_timeout(Duration::from_micros(moment));
         child.kill().unwrap();
         child.wait().unwrap();
 

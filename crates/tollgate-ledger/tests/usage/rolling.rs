@@ -1,9 +1,11 @@
 //! Rolling up: what is counted, and that it is counted once.
 
-use tollgate_ledger::usage::{Book, BookError, Query, RollError, Row, Sums};
-use tollgate_ledger::{Flags, Kind, Position, Record};
+use std::time::Duration;
 
-use crate::fixtures::{Bed, at, charge, hour, open_spool};
+use tollgate_ledger::usage::{Book, BookError, Query, RollError, Row, Sums};
+use tollgate_ledger::{Flags, Kind, Position, Record, Spool, SpoolSettings};
+
+use crate::fixtures::{Bed, append, at, charge, hour, open_spool, settings};
 
 #[test]
 fn charges_corrections_and_refunds_come_to_what_was_used_in_the_end() {
@@ -76,6 +78,23 @@ fn a_record_is_counted_once_however_often_the_book_is_rolled_and_opened() {
         (standing.position, standing.records, standing.holes, standing.torn),
         (Position(150), 150, 0, 0)
     );
+}
+
+#[test]
+fn what_is_not_on_disk_yet_is_told_but_not_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    // Nobody flushes by himself.
+    let settings = SpoolSettings { flush_every: Duration::from_secs(3_600), ..settings() };
+    let spool = Spool::open(&dir.path().join("spool"), settings).unwrap();
+    let book = Book::open(&dir.path().join("usage.db")).unwrap();
+    for _ in 0..5 {
+        append(&spool, &charge(at(0, 0), 1, 1));
+    }
+    assert_eq!(book.roll(&spool).unwrap().records, 0);
+    assert_eq!(book.query(&spool, &Query::default()).unwrap().sums.total(), 5);
+    spool.flush().unwrap();
+    assert_eq!(book.roll(&spool).unwrap().records, 5);
+    assert_eq!(book.query(&spool, &Query::default()).unwrap().sums.total(), 5);
 }
 
 #[test]
