@@ -4,6 +4,7 @@ use clap::{Parser, ValueEnum};
 
 use crate::callers::Callers;
 use crate::core;
+use crate::ledger;
 use crate::load::options::LoadOptions;
 
 /// Benchmarks of Tollgate beside its peers.
@@ -19,10 +20,10 @@ pub(crate) struct Arguments {
     /// How many callers are known, as a list [default: 1k,1m,10m, or 1k,100k with --quick]
     #[arg(long, value_delimiter = ',', value_name = "N")]
     callers: Option<Vec<Callers>>,
-    /// Timed runs of each case of `core`, of which the median counts
+    /// Timed runs of each case of `core` and `ledger`, of which the median counts
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=1000))]
     runs: u32,
-    /// A short look at `core`: fewer callers, fewer decisions
+    /// A short look at `core` and `ledger`: fewer callers, fewer decisions, fewer records
     #[arg(long)]
     quick: bool,
     /// How many decisions the suite `instructions` makes
@@ -49,6 +50,8 @@ pub(crate) enum Suite {
     Shed,
     /// Time until ready and memory, with 100,000 accounts
     Start,
+    /// What a record costs, how fast records are counted, how soon usage is told
+    Ledger,
     /// Decisions and nothing else, to be run under a counter of instructions
     #[value(hide = true)]
     Instructions,
@@ -62,6 +65,10 @@ impl Arguments {
         }
         options.runs = self.runs;
         options
+    }
+
+    pub(crate) fn ledger_options(&self) -> ledger::Options {
+        if self.quick { ledger::Options::quick(self.runs) } else { ledger::Options::full(self.runs) }
     }
 }
 
@@ -79,7 +86,7 @@ mod tests {
     fn an_unknown_suite_lists_the_known_ones() {
         let error = Arguments::try_parse_from(["tollgate-bench", "cor"]).err().unwrap().to_string();
         assert!(
-            error.contains("[possible values: core, http, gateway, redis, abuse, shed, start]"),
+            error.contains("[possible values: core, http, gateway, redis, abuse, shed, start, ledger]"),
             "{error}"
         );
     }

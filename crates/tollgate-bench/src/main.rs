@@ -16,6 +16,7 @@ mod core;
 mod gateway;
 mod http;
 mod instructions;
+mod ledger;
 mod load;
 mod machine;
 mod memory;
@@ -48,6 +49,7 @@ fn main() -> anyhow::Result<()> {
             Suite::Abuse => abuse::run(format)?,
             Suite::Shed => shed::run(&arguments.load, format)?,
             Suite::Start => start::run(&arguments.load, format)?,
+            Suite::Ledger => ledger::run(&arguments.ledger_options(), format)?,
             Suite::Instructions => instructions::run(arguments.decisions)?,
         }
     }

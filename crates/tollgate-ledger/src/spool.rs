@@ -25,7 +25,7 @@ mod line;
 mod mapping;
 mod reader;
 mod recovery;
-mod segment;
+pub(crate) mod segment;
 #[cfg(test)]
 mod tests;
 mod warmth;
@@ -89,6 +89,22 @@ pub struct ReadReport {
     pub torn: u64,
     /// Where to read on.
     pub next: Position,
+}
+
+/// The positions that a segment has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SegmentExtent {
+    /// The first of them.
+    pub first: Position,
+    /// How many.
+    pub records: u32,
+}
+
+impl SegmentExtent {
+    /// The position behind the last.
+    pub fn end(self) -> Position {
+        Position(self.first.0.saturating_add(u64::from(self.records)))
+    }
 }
 
 /// The append-only record of every admitted request.
@@ -165,7 +181,32 @@ impl Spool {
     /// Reads every record from `from` up to where the tail is now. If somebody is in the middle of an append and does
     /// not get on with it, reading ends there, and the report says where to go on.
     pub fn read(&self, from: Position, each: impl FnMut(Position, &Record)) -> Result<ReadReport, ReadError> {
-        reader::read(&self.works, from, each)
+        self.read_until(from, Position(u64::MAX), each)
+    }
+
+    /// As [`Spool::read`], but nothing from `until` on.
+    pub fn read_until(
+        &self,
+        from: Position,
+        until: Position,
+        each: impl FnMut(Position, &Record),
+    ) -> Result<ReadReport, ReadError> {
+        reader::read(&self.works, from, until, each)
+    }
+
+    /// Where its segments lie.
+    pub fn dir(&self) -> &Path {
+        &self.works.dir
+    }
+
+    /// The segments that hold anything from `from` on, in order.
+    pub fn segments_from(&self, from: Position) -> Vec<SegmentExtent> {
+        let segments = self.works.catalog.lock().overlapping(from.0..self.works.line.tail());
+        let extent = |segment: catalog::Segment| SegmentExtent {
+            first: Position(segment.extent.first),
+            records: segment.extent.records,
+        };
+        segments.into_iter().map(extent).collect()
     }
 
     /// Everything before it is on disk.

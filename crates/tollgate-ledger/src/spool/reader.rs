@@ -19,16 +19,18 @@ const CHUNK_SLOTS: usize = 2048;
 /// How often to look again for a record that is being written just now.
 const LOOKS_MAX: u32 = 1_000;
 
-/// Reads every record from `from` up to where the tail is now.
+/// Reads every record from `from` up to where the tail is now, or to before `until` if that comes first.
 pub(crate) fn read(
     works: &Works,
     from: Position,
+    until: Position,
     each: impl FnMut(Position, &Record),
 ) -> Result<ReadReport, ReadError> {
     let tail = works.line.tail();
     if from.0 > tail {
         return Err(ReadError::Beyond { from, tail: Position(tail) });
     }
+    let tail = tail.min(until.0).max(from.0);
     let (first, segments) = {
         let catalog = works.catalog.lock();
         (catalog.first(), catalog.overlapping(from.0..tail))

@@ -16,7 +16,10 @@ const LAYERS: [Layer; 9] = [
         name: "tollgate",
         uses: &["tollgate-core", "tollgate-engine", "tollgate-ledger", "tollgate-server", "tollgate-store"],
     },
-    Layer { name: "tollgate-bench", uses: &["tollgate-core", "tollgate-store", "tollgate-engine"] },
+    Layer {
+        name: "tollgate-bench",
+        uses: &["tollgate-core", "tollgate-ledger", "tollgate-store", "tollgate-engine"],
+    },
     Layer { name: "tollgate-core", uses: &[] },
     Layer { name: "tollgate-engine", uses: &["tollgate-core", "tollgate-ledger", "tollgate-store"] },
     Layer { name: "tollgate-ledger", uses: &["tollgate-core"] },

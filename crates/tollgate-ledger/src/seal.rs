@@ -1,0 +1,158 @@
+//! Sealing: closed hours go to object storage as Parquet files, each once.
+//!
+//! The name of an object follows from its hour and its node, its bytes from the rows of the hour, and an object that
+//! is there is never written again. Whoever was interrupted finds out by trying: the object is there and is the same,
+//! or it is not there. Only then is the hour marked as sealed.
+
+mod check;
+mod destination;
+mod error;
+mod http;
+mod object;
+
+use std::sync::Arc;
+
+use object_store::{GetOptions, ObjectStore, PutMode, PutOptions};
+use tollgate_core::time::Timestamp;
+
+pub use check::SealedTotals;
+pub use destination::{Destination, DestinationError, S3Access};
+pub use error::SealError;
+use object::Object;
+
+use crate::export::{Names, read_parquet};
+use crate::hour::Hour;
+use crate::usage::{Book, SealedHour};
+
+/// What was sealed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sealed {
+    /// How many hours.
+    pub hours: u64,
+    /// How many of them were in object storage already: somebody was interrupted before.
+    pub found: u64,
+    /// How many rows they have.
+    pub rows: u64,
+}
+
+/// How far sealing has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// The hour that was sealed last.
+    pub hour: Hour,
+    /// The first hour that is not closed: where it ends.
+    pub until: Hour,
+    /// What was sealed so far.
+    pub sealed: Sealed,
+}
+
+/// Whose hours are sealed, and to where.
+#[derive(Clone)]
+pub struct Sealer {
+    pub(crate) book: Arc<Book>,
+    pub(crate) names: Arc<dyn Names>,
+    pub(crate) node: String,
+    pub(crate) destination: Destination,
+}
+
+/// Whether an object is where it belongs now, or was already.
+enum Put {
+    Made,
+    Found,
+}
+
+impl Sealer {
+    /// Seals every closed hour that is not, in order. Dropping it on the way harms nothing.
+    pub async fn seal_due(
+        &self,
+        now: Timestamp,
+        mut progress: impl FnMut(Progress) + Send,
+    ) -> Result<Sealed, SealError> {
+        let mut sealed = Sealed::default();
+        while let Some((hour, until)) = self.blocking(next_hour).await? {
+            let object = self.make(hour).await?;
+            let put = self.put(&object).await?;
+            sealed.hours += 1;
+            sealed.rows += object.rows;
+            sealed.found += u64::from(matches!(put, Put::Found));
+            self.remember(&object, now).await?;
+            progress(Progress { hour, until, sealed });
+        }
+        Ok(sealed)
+    }
+
+    /// Writes the objects of these hours anew, whatever is there: for objects that were lost or changed.
+    pub async fn seal_again(&self, hours: &[Hour], now: Timestamp) -> Result<Sealed, SealError> {
+        let mut sealed = Sealed::default();
+        for &hour in hours {
+            let object = self.make(hour).await?;
+            let (bytes, options) = (object.bytes.clone().into(), PutOptions::from(PutMode::Overwrite));
+            self.store().put_opts(&object.path, bytes, options).await?;
+            sealed.hours += 1;
+            sealed.rows += object.rows;
+            self.remember(&object, now).await?;
+        }
+        Ok(sealed)
+    }
+
+    async fn make(&self, hour: Hour) -> Result<Object, SealError> {
+        let (names, node) = (Arc::clone(&self.names), self.node.clone());
+        let path = self.destination.object(hour, &self.node);
+        self.blocking(move |book| Object::make(book, hour, path, &*names, &node)).await
+    }
+
+    async fn put(&self, object: &Object) -> Result<Put, SealError> {
+        let options = PutOptions::from(PutMode::Create);
+        match self.store().put_opts(&object.path, object.bytes.clone().into(), options).await {
+            Ok(_) => Ok(Put::Made),
+            Err(object_store::Error::AlreadyExists { .. }) => self.compare(object).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The same bytes, or other bytes with the same rows: another version of the program may have written them.
+    async fn compare(&self, object: &Object) -> Result<Put, SealError> {
+        let found = self.store().get_opts(&object.path, GetOptions::default()).await?.bytes().await?;
+        if found == object.bytes {
+            return Ok(Put::Found);
+        }
+        let (ours, theirs) = (read_parquet(object.bytes.clone()), read_parquet(found));
+        match (ours, theirs) {
+            (Ok(ours), Ok(theirs)) if ours == theirs => Ok(Put::Found),
+            _ => Err(SealError::Differs { object: object.path.to_string() }),
+        }
+    }
+
+    async fn remember(&self, object: &Object, now: Timestamp) -> Result<(), SealError> {
+        let sealed = SealedHour {
+            hour: object.hour,
+            object: object.path.to_string(),
+            digest: object.digest.0,
+            rows: object.rows,
+            requests: object.requests,
+            total: object.total,
+            at: now,
+        };
+        self.blocking(move |book| Ok(book.remember_sealed(&sealed)?)).await
+    }
+
+    fn store(&self) -> &Arc<dyn ObjectStore> {
+        self.destination.store()
+    }
+
+    /// The book is read and written where waiting for the disk hinders nobody.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Book) -> Result<T, SealError> + Send + 'static,
+    ) -> Result<T, SealError> {
+        let book = Arc::clone(&self.book);
+        let done = tokio::task::spawn_blocking(move || work(&book)).await;
+        done.map_err(|_| SealError::Interrupted)?
+    }
+}
+
+/// The next hour to seal, and the first that is not closed.
+fn next_hour(book: &Book) -> Result<Option<(Hour, Hour)>, SealError> {
+    let open = book.standing()?.map_or(Hour::FIRST, |standing| standing.open);
+    Ok(book.next_unsealed()?.map(|hour| (hour, open)))
+}

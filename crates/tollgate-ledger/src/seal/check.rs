@@ -1,0 +1,64 @@
+//! Reading sealed hours back: what they say, and which of them are not what was sealed.
+
+use std::ops::Range;
+
+use object_store::path::Path;
+use object_store::{GetOptions, ObjectStore};
+
+use super::Sealer;
+use super::error::SealError;
+use crate::chain::Digest;
+use crate::export::read_parquet;
+use crate::hour::Hour;
+use crate::reconcile::Totals;
+use crate::usage::SealedHour;
+
+/// What sealed hours say.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SealedTotals {
+    /// What accounts used by them.
+    pub totals: Totals,
+    /// How many objects were read.
+    pub objects: u64,
+    /// Hours whose objects are not there.
+    pub missing: Vec<Hour>,
+    /// Hours whose objects are not what was sealed. They are in no total.
+    pub damaged: Vec<Hour>,
+}
+
+impl Sealer {
+    /// Reads the objects of these hours.
+    pub async fn read_back(&self, hours: Range<Hour>) -> Result<SealedTotals, SealError> {
+        let sealed = self.blocking(move |book| Ok(book.sealed(hours)?)).await?;
+        let mut read = SealedTotals::default();
+        for hour in sealed {
+            self.read_hour(&hour, &mut read).await?;
+        }
+        Ok(read)
+    }
+
+    async fn read_hour(&self, sealed: &SealedHour, read: &mut SealedTotals) -> Result<(), SealError> {
+        let path = Path::from(sealed.object.as_str());
+        let bytes = match self.store().get_opts(&path, GetOptions::default()).await {
+            Ok(found) => found.bytes().await?,
+            Err(object_store::Error::NotFound { .. }) => {
+                read.missing.push(sealed.hour);
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        read.objects += 1;
+        let is_same = Digest::of(&bytes).0 == sealed.digest;
+        let rows = read_parquet(bytes).unwrap_or_default();
+        let total: i128 = rows.iter().map(|row| row.sums.total()).sum();
+        // Another version of the program may have written other bytes for the same rows.
+        if !is_same && (rows.len() as u64, total) != (sealed.rows, sealed.total) {
+            read.damaged.push(sealed.hour);
+            return Ok(());
+        }
+        for row in rows {
+            read.totals.add(row.account.as_deref().unwrap_or_default(), Some(row.hour), row.sums.total());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,27 @@
+//! Usage by the hour: what records of the spool come to, for each account, key, route and tier.
+//!
+//! A record is counted once, in the hour in which it was decided, or, if that hour is closed already, in the first that
+//! is not. A closed hour never changes again.
+
+mod book;
+mod close;
+mod error;
+mod prune;
+mod query;
+mod recount;
+mod roll;
+mod row;
+mod rows;
+mod sealed;
+mod tally;
+
+pub use book::{Book, Standing};
+pub use close::Closed;
+pub use error::{BookError, RollError};
+pub use prune::Needs;
+pub use prune::Shed;
+pub use query::{Point, Query, Step, Usage};
+pub use recount::{Miscounted, Recount};
+pub use roll::Rolled;
+pub use row::{Marks, Row, RowKey, Sums};
+pub use sealed::SealedHour;

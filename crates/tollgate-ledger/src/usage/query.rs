@@ -1,0 +1,197 @@
+//! Asking for usage: what the book says, and the records behind it that are not in it yet.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+use super::book::{self, Book};
+use super::error::{BookError, RollError};
+use super::row::{Marks, RowKey, Sums};
+use crate::hour::{ALL_HOURS, Hour};
+use crate::record::Record;
+use crate::spool::{ReadError, Spool};
+
+/// How often to begin anew when segments are removed while they are being read.
+const TRIES_MAX: usize = 5;
+
+/// How long each point of a series is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Step {
+    /// An hour.
+    #[default]
+    Hour,
+    /// A day, in UTC.
+    Day,
+    /// A month, in UTC.
+    Month,
+}
+
+impl Step {
+    /// The first hour of the step in which this hour lies.
+    pub fn start(self, hour: Hour) -> Hour {
+        match self {
+            Self::Hour => hour,
+            Self::Day => hour.day(),
+            Self::Month => hour.month(),
+        }
+    }
+}
+
+/// Which usage is asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Query {
+    /// Of this account only, by its serial; 0 are callers without a key.
+    pub account: Option<u64>,
+    /// Of this key only, by its serial.
+    pub key: Option<u64>,
+    /// Of this route only, by its number.
+    pub route: Option<u32>,
+    /// In these hours.
+    pub hours: Range<Hour>,
+    /// How long each point of the series is.
+    pub step: Step,
+}
+
+impl Default for Query {
+    fn default() -> Self {
+        Self { account: None, key: None, route: None, hours: ALL_HOURS, step: Step::Hour }
+    }
+}
+
+/// Usage in a part of time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Point {
+    /// Where it begins.
+    pub start: Hour,
+    /// How much was used.
+    pub sums: Sums,
+}
+
+/// What was used.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    /// All of it.
+    pub sums: Sums,
+    /// What of it is marked as late.
+    pub late: Sums,
+    /// What of it was decided while a part of the system was missing.
+    pub degraded: Sums,
+    /// The same by time, in order, without the parts in which nothing was recorded.
+    pub series: Vec<Point>,
+    /// Hours before this one are closed: what they say is final.
+    pub open: Hour,
+    /// Slots of the whole spool that hold something which is not a record. They are in no sum: if it is not zero,
+    /// less may be counted than was used.
+    pub torn: u64,
+}
+
+impl Book {
+    /// What was used up to this moment, whether it is rolled up or not.
+    pub fn query(&self, spool: &Spool, query: &Query) -> Result<Usage, RollError> {
+        let mut tried = 1;
+        loop {
+            match self.query_once(spool, query) {
+                // Rolled up and removed by others since the book was read.
+                Err(RollError::Gap { .. }) if tried < TRIES_MAX => tried += 1,
+                other => return other,
+            }
+        }
+    }
+
+    fn query_once(&self, spool: &Spool, query: &Query) -> Result<Usage, RollError> {
+        let mut count = Count { query, usage: Usage::default(), series: BTreeMap::new() };
+        let standing = {
+            let mut reader = self.reader.lock();
+            // One transaction: sums and the position they reach belong together.
+            let transaction = reader.transaction()?;
+            count.add_book(&transaction)?;
+            book::standing(&transaction)?
+        };
+        let first = spool.first();
+        let (from, open, torn) =
+            standing.map_or((first, Hour::FIRST, 0), |it| (it.position, it.open, it.torn));
+        let report = match spool.read(from, |_, record| count.add_record(record, open)) {
+            // A book that was never rolled has no position to be overtaken at.
+            Err(ReadError::Forgotten { from, first }) => return Err(RollError::Gap { from, first }),
+            other => other?,
+        };
+        let series = count.series.into_iter().map(|(start, sums)| Point { start, sums }).collect();
+        Ok(Usage { series, open, torn: torn + report.torn, ..count.usage })
+    }
+}
+
+/// An answer that is being added up.
+struct Count<'q> {
+    query: &'q Query,
+    usage: Usage,
+    series: BTreeMap<Hour, Sums>,
+}
+
+impl Count<'_> {
+    fn add(&mut self, hour: Hour, marks: Marks, sums: Sums) {
+        self.usage.sums += sums;
+        if marks.contains(Marks::LATE) {
+            self.usage.late += sums;
+        }
+        if marks.contains(Marks::DEGRADED) {
+            self.usage.degraded += sums;
+        }
+        *self.series.entry(self.query.step.start(hour)).or_default() += sums;
+    }
+
+    fn add_record(&mut self, record: &Record, open: Hour) {
+        let key = RowKey::of(record, open);
+        let Query { account, key: key_serial, route, hours, .. } = self.query;
+        let is_wanted = account.is_none_or(|it| it == key.account)
+            && key_serial.is_none_or(|it| it == key.key)
+            && route.is_none_or(|it| it == key.route)
+            && hours.contains(&key.hour);
+        if is_wanted {
+            self.add(key.hour, key.marks, Sums::of(record));
+        }
+    }
+
+    fn add_book(&mut self, connection: &Connection) -> Result<(), BookError> {
+        let (sql, values) = select(self.query);
+        let mut statement = connection.prepare(&sql)?;
+        let mut rows = statement.query(rusqlite::params_from_iter(values))?;
+        while let Some(row) = rows.next()? {
+            let marks = Marks::from_number(row.get(1)?)
+                .ok_or_else(|| BookError::Damaged("marks that mean nothing".to_owned()))?;
+            self.add(book::hour(row.get(0)?)?, marks, book::sums(row, 2)?);
+        }
+        Ok(())
+    }
+}
+
+/// The rows that a query wants, in as few of them as will do.
+fn select(query: &Query) -> (String, Vec<Value>) {
+    let mut values = vec![query.hours.start.number().into(), query.hours.end.number().into()];
+    let serial = |serial: u64| Value::from(serial.cast_signed());
+    let mut wheres = String::from("d.hour >= ?1 AND d.hour < ?2");
+    let mut also = |column: &str, value: Value| {
+        values.push(value);
+        wheres.push_str(&format!(" AND {column} = ?{}", values.len()));
+    };
+    let is_whole = query.key.is_none() && query.route.is_none();
+    let from = match query.account {
+        Some(account) if is_whole => {
+            also("d.account", serial(account));
+            "account_hours d"
+        }
+        // The hours in which there is anything of the account lead to its rows in them.
+        Some(account) => {
+            also("a.account", serial(account));
+            also("a.hour >= ?1 AND a.hour < ?2 AND d.account", serial(account));
+            "account_hours a CROSS JOIN hours d ON d.hour = a.hour AND d.marks = a.marks"
+        }
+        None => "hours d",
+    };
+    for (column, value) in [("d.key", query.key.map(serial)), ("d.route", query.route.map(Value::from))] {
+        value.into_iter().for_each(|value| also(column, value));
+    }
+    let sums = "d.requests, d.charged, d.corrected, d.refunded, d.overage, d.overage_refunded";
+    (format!("SELECT d.hour, d.marks, {sums} FROM {from} WHERE {wheres}"), values)
+}

@@ -1,0 +1,135 @@
+//! Rolling up: records that are on disk are counted into the book, each once.
+//!
+//! The sums and the position they reach are one transaction. Whoever is killed in between has counted nothing, and the
+//! next one begins where the last transaction ended. Records that are not on disk yet wait: after a loss of power their
+//! positions may be given to others.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::book::{self, Book, Standing};
+use super::error::{BookError, RollError};
+use super::row::Row;
+use super::tally::{self, Tally};
+use crate::spool::{Position, Spool};
+
+/// How many records are read before the size of the tally is looked at.
+const CHUNK_RECORDS: u64 = 65_536;
+/// The most records of one transaction.
+const RECORDS_MAX: u64 = 4_194_304;
+/// A transaction ends with the chunk in which it gets this many rows.
+const ROWS_MAX: usize = 262_144;
+
+/// What was counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Rolled {
+    /// Records that were counted.
+    pub records: u64,
+    /// Slots without a record.
+    pub holes: u64,
+    /// Slots with something that is not a whole record.
+    pub torn: u64,
+    /// The record that is counted next.
+    pub position: Position,
+}
+
+impl Book {
+    /// Counts every record that is on disk and was not counted yet.
+    pub fn roll(&self, spool: &Spool) -> Result<Rolled, RollError> {
+        let mut writer = self.writer.lock();
+        let mut rolled = Rolled::default();
+        loop {
+            let from = begin(&writer, spool)?;
+            rolled.position = from.position;
+            if from.position >= spool.durable() {
+                // Also tells whether the spool is shorter than what was counted.
+                spool.read_until(from.position, from.position, |_, _| {})?;
+                return Ok(rolled);
+            }
+            let batch = Batch::read(spool, from)?;
+            rolled.records += batch.rolled.records;
+            rolled.holes += batch.rolled.holes;
+            rolled.torn += batch.rolled.torn;
+            batch.write(&mut writer, from)?;
+        }
+    }
+}
+
+/// Where to go on. A new book begins with the first record there is.
+fn begin(connection: &Connection, spool: &Spool) -> Result<Standing, BookError> {
+    let first = || Standing { began: spool.first(), position: spool.first(), ..Standing::default() };
+    Ok(book::standing(connection)?.unwrap_or_else(first))
+}
+
+/// What goes into one transaction.
+struct Batch {
+    tally: Tally,
+    rolled: Rolled,
+}
+
+impl Batch {
+    fn read(spool: &Spool, from: Standing) -> Result<Self, RollError> {
+        let end = spool.durable().0.min(from.position.0.saturating_add(RECORDS_MAX));
+        let mut tally = Tally::new(from.open);
+        let mut rolled = Rolled { position: from.position, ..Rolled::default() };
+        while rolled.position.0 < end && tally.len() < ROWS_MAX {
+            let until = Position(end.min(rolled.position.0.saturating_add(CHUNK_RECORDS)));
+            let report = spool.read_until(rolled.position, until, |_, record| tally.count(record))?;
+            rolled.records += report.read;
+            rolled.holes += report.holes;
+            rolled.torn += report.torn;
+            rolled.position = report.next;
+        }
+        Ok(Self { tally, rolled })
+    }
+
+    fn write(self, connection: &mut Connection, from: Standing) -> Result<(), BookError> {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        add_rows(&transaction, &self.tally.into_rows())?;
+        let standing = Standing {
+            position: self.rolled.position,
+            records: from.records + self.rolled.records,
+            holes: from.holes + self.rolled.holes,
+            torn: from.torn + self.rolled.torn,
+            ..from
+        };
+        set_standing(&transaction, standing)?;
+        Ok(transaction.commit()?)
+    }
+}
+
+fn set_standing(transaction: &Transaction<'_>, standing: Standing) -> Result<(), BookError> {
+    let Standing { began, position, records, holes, torn, open: _ } = standing;
+    let numbers = [began.0, position.0, records, holes, torn].map(u64::cast_signed);
+    let sql = "INSERT OR REPLACE INTO progress VALUES (1, ?1, ?2, ?3, ?4, ?5)";
+    transaction.prepare(sql)?.execute(numbers)?;
+    Ok(())
+}
+
+/// Adds rows to what the book has.
+pub(super) fn add_rows(transaction: &Transaction<'_>, rows: &[Row]) -> Result<(), BookError> {
+    const ADD: &str = "DO UPDATE SET requests = requests + excluded.requests, charged = charged + excluded.charged, \
+                       corrected = corrected + excluded.corrected, refunded = refunded + excluded.refunded, \
+                       overage = overage + excluded.overage, \
+                       overage_refunded = overage_refunded + excluded.overage_refunded";
+    let sql = format!(
+        "INSERT INTO hours VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+         ON CONFLICT (hour, account, key, route, tier, marks) {ADD}"
+    );
+    let mut insert = transaction.prepare(&sql)?;
+    for Row { key, sums } in rows {
+        let [a, b, c, d, e, f] = book::columns(sums)?;
+        let (account, key_serial) = (key.account.cast_signed(), key.key.cast_signed());
+        let (hour, marks) = (key.hour.number(), key.marks.number());
+        insert.execute((hour, account, key_serial, key.route, key.tier, marks, a, b, c, d, e, f))?;
+    }
+    let sql = format!(
+        "INSERT INTO account_hours VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+         ON CONFLICT (account, hour, marks) {ADD}"
+    );
+    let mut insert = transaction.prepare(&sql)?;
+    for ((account, hour, marks), sums) in tally::by_account(rows) {
+        let [a, b, c, d, e, f] = book::columns(&sums)?;
+        insert.execute((account.cast_signed(), hour.number(), marks.number(), a, b, c, d, e, f))?;
+    }
+    Ok(())
+}

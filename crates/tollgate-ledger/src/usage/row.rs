@@ -1,0 +1,142 @@
+//! One row of usage: whose, of what, in which hour, and how much.
+
+use std::ops::{AddAssign, BitOr};
+
+use crate::hour::Hour;
+use crate::record::{Flags, Kind, Record};
+
+/// What is said of all records of a row.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Marks(u8);
+
+impl Marks {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// They were recorded later than they were decided, or when their hour was closed already.
+    pub const LATE: Self = Self(1);
+    /// They were decided while a part of the system was missing.
+    pub const DEGRADED: Self = Self(1 << 1);
+
+    /// Whether all of `other` are in this set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The number it is kept as.
+    pub(crate) const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The marks of this number. Bits that mean nothing are not taken for marks.
+    pub(crate) const fn from_number(number: u8) -> Option<Self> {
+        if number <= Self::LATE.0 | Self::DEGRADED.0 { Some(Self(number)) } else { None }
+    }
+
+    fn of(flags: Flags) -> Self {
+        let known = [(Flags::LATE, Self::LATE), (Flags::DEGRADED, Self::DEGRADED)];
+        let set = known.into_iter().filter(|(flag, _)| flags.contains(*flag));
+        set.fold(Self::NONE, |marks, (_, mark)| marks | mark)
+    }
+}
+
+impl BitOr for Marks {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// Whose usage, of what, in which hour. Numbers as records have them; 0: none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RowKey {
+    /// The hour it is counted in.
+    pub hour: Hour,
+    /// The serial of the account.
+    pub account: u64,
+    /// The serial of the key.
+    pub key: u64,
+    /// The number of the route's name.
+    pub route: u32,
+    /// The number of the tier's name.
+    pub tier: u32,
+    /// What is said of it.
+    pub marks: Marks,
+}
+
+impl RowKey {
+    /// Where a record is counted when the hours before `open` are closed.
+    pub(crate) fn of(record: &Record, open: Hour) -> Self {
+        let decided = Hour::of(record.at);
+        let marks = Marks::of(record.flags);
+        let (hour, marks) = if decided < open { (open, marks | Marks::LATE) } else { (decided, marks) };
+        let Record { account, key, route, tier, .. } = *record;
+        Self { hour, account, key, route, tier, marks }
+    }
+}
+
+/// What records come to. None of it is ever negative, but the difference may be.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Sums {
+    /// Requests that were admitted.
+    pub requests: i128,
+    /// What was charged for them at first.
+    pub charged: i128,
+    /// What they turned out to cost more.
+    pub corrected: i128,
+    /// What was given back, of these or of earlier ones.
+    pub refunded: i128,
+    /// How much of what was charged and corrected went beyond the quota.
+    pub overage: i128,
+    /// How much of what was given back had gone beyond the quota.
+    pub overage_refunded: i128,
+}
+
+impl Sums {
+    /// What a single record comes to.
+    pub(crate) fn of(record: &Record) -> Self {
+        let (cost, overage) = (i128::from(record.cost), i128::from(record.overage));
+        match record.kind {
+            Kind::Charge => Self { requests: 1, charged: cost, overage, ..Self::default() },
+            Kind::Correction => Self { corrected: cost, overage, ..Self::default() },
+            Kind::Refund => Self { refunded: cost, overage_refunded: overage, ..Self::default() },
+        }
+    }
+
+    /// What was used after all. Negative where more was given back than was used.
+    pub const fn total(&self) -> i128 {
+        self.charged + self.corrected - self.refunded
+    }
+
+    /// How much of it went beyond the quota.
+    pub const fn net_overage(&self) -> i128 {
+        self.overage - self.overage_refunded
+    }
+
+    /// The numbers in the order of the columns.
+    pub(crate) const fn numbers(&self) -> [i128; 6] {
+        [self.requests, self.charged, self.corrected, self.refunded, self.overage, self.overage_refunded]
+    }
+
+    /// From the numbers in the order of the columns.
+    pub(crate) const fn from_numbers(numbers: [i128; 6]) -> Self {
+        let [requests, charged, corrected, refunded, overage, overage_refunded] = numbers;
+        Self { requests, charged, corrected, refunded, overage, overage_refunded }
+    }
+}
+
+impl AddAssign for Sums {
+    fn add_assign(&mut self, other: Self) {
+        let (mine, others) = (self.numbers(), other.numbers());
+        *self = Self::from_numbers(std::array::from_fn(|at| mine[at] + others[at]));
+    }
+}
+
+/// One row of usage.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Row {
+    /// Whose usage, of what, in which hour.
+    pub key: RowKey,
+    /// How much.
+    pub sums: Sums,
+}

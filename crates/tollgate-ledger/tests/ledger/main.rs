@@ -1,0 +1,11 @@
+//! The ledger as a whole: hours that are closed, sealed, exported, compared and removed.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+
+mod bucket;
+mod exporting;
+mod fixtures;
+mod keeping;
+mod kill;
+mod reconciling;
+mod sealing;
+mod sealing_s3;
