@@ -20,6 +20,7 @@ mod kills;
 mod nodes;
 mod outages;
 mod overload;
+mod plan_changes;
 mod privacy;
 mod races;
 mod secured_stores;
