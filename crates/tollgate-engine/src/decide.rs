@@ -3,7 +3,7 @@
 mod way;
 mod who;
 
-use tollgate_core::limit::{Axis, Excess, Limit};
+use tollgate_core::limit::{Axis, Limit, RefusalStatus};
 use tollgate_core::limit_now::LimitNow;
 use tollgate_core::plan::{ChargePlan, Mode};
 use tollgate_core::policy::{Bucket, Bypass, DegradedQuota, Reputation, Route};
@@ -346,9 +346,7 @@ pub(crate) fn refusal(limit: Option<&Limit>, retry_after: Nanos) -> Denial {
         // What is remembered of a caller's conduct refuses nothing by itself.
         Some(Axis::Conduct) | None => ErrorCode::Unavailable,
     };
-    let status = match limit.map(|limit| limit.excess) {
-        Some(Excess::Refuse(status)) => status.code(),
-        _ => error.status(),
-    };
+    let status = limit.and_then(|limit| limit.excess.refusal());
+    let status = status.map_or_else(|| error.status(), RefusalStatus::code);
     Denial { error, status, limit: limit.map(|limit| limit.name.clone()), retry_after }
 }

@@ -141,8 +141,8 @@ impl TokenBucket {
         let (full, debt) = (self.full::<N>(), self.debt::<N>(tat, now));
         let (answer, after) = match ask {
             Ask::Look => (Answer::Fits, debt),
-            Ask::Take(cost) if cost > self.burst => (Answer::Never, debt),
-            Ask::Take(cost) => {
+            Ask::Take(cost) | Ask::TakeBeyond { cost, .. } if cost > self.burst => (Answer::Never, debt),
+            Ask::Take(cost) | Ask::TakeBeyond { cost, .. } => {
                 let wanted = debt.add(self.parts_of(cost));
                 if wanted <= full {
                     (Answer::Fits, wanted)

@@ -15,6 +15,7 @@ mod homes_away;
 mod homes_bed;
 mod kept;
 mod linking;
+mod overage;
 #[path = "../properties/strategies.rs"]
 mod strategies;
 mod topologies;

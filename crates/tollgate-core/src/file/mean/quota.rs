@@ -2,15 +2,18 @@
 
 use crate::calendar::{Calendar, CalendarUnit};
 use crate::file::sink::Sink;
-use crate::file::typed::{At, Field, Overrun, Quota, QuotaPool, QuotaWindow, TierBody};
-use crate::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
+use crate::file::typed::{At, Field, Quota, QuotaPool, QuotaWindow, TierBody};
+use crate::limit::{Axis, Limit, LimitName, Per, RefusalStatus};
 use crate::rule::{Amount, Rule, Windowed};
 use crate::time::Window;
+
+use super::overage;
 
 /// Whether none of the keys stands that say more about a quota.
 pub(super) fn details_absent(body: &TierBody) -> bool {
     body.quota_window.is_absent()
         && body.on_quota_exceeded.is_absent()
+        && body.overage_cap.is_absent()
         && body.quota_status.is_absent()
         && body.quota_pool.is_absent()
 }
@@ -33,8 +36,11 @@ pub(super) fn quota(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
         Field::Wrong => None,
         Field::Given(at) => check_window(at, sink),
     };
-    let (amount, window) = (amount?, window?);
-    let status = body.quota_status.value().map(|status| status.0);
+    let status = body.quota_status.value().map_or(RefusalStatus::PaymentRequired, |status| status.0);
+    let beyond =
+        overage::Typed { overrun: &body.on_quota_exceeded, key: "on_quota_exceeded", cap: &body.overage_cap };
+    let excess = overage::excess(&beyond, amount, status, sink);
+    let (amount, window, excess) = (amount?, window?, excess?);
     Some(Some(Limit {
         name: LimitName::new(LimitName::QUOTA)?,
         axis: Axis::Quota,
@@ -43,10 +49,7 @@ pub(super) fn quota(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
             Some(QuotaPool::Account) | None => Per::Account,
         },
         rule: rule(amount, window)?,
-        excess: match body.on_quota_exceeded.value() {
-            Some(Overrun::BillOverage) => Excess::BillOverage,
-            Some(Overrun::Block) | None => Excess::Refuse(status.unwrap_or(RefusalStatus::PaymentRequired)),
-        },
+        excess,
     }))
 }
 
@@ -54,6 +57,7 @@ fn report_orphans(body: &TierBody, sink: &mut Sink) {
     let orphans = [
         body.quota_window.given().map(|at| (at.key, "quota_window")),
         body.on_quota_exceeded.given().map(|at| (at.key, "on_quota_exceeded")),
+        body.overage_cap.given().map(|at| (at.key, "overage_cap")),
         body.quota_status.given().map(|at| (at.key, "quota_status")),
         body.quota_pool.given().map(|at| (at.key, "quota_pool")),
     ];

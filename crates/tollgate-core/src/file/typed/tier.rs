@@ -22,6 +22,9 @@ body! {
         "quota_window" => quota_window: QuotaWindow,
         /// Whether a spent quota refuses requests or serves and bills them. Default: block.
         "on_quota_exceeded" => on_quota_exceeded: Overrun,
+        /// How much is served and billed beyond the quota, per `quota_window`, before requests are refused. Only with
+        /// `on_quota_exceeded: bill_overage`. Default: without end.
+        "overage_cap" => overage_cap: Whole,
         /// The status with which a spent quota is answered. Default: 402.
         "quota_status" => quota_status: Status,
         /// Whether the keys of an account share its quota or have one each. Default: account.
