@@ -17,7 +17,7 @@ use tollgate_ledger::{Idempotency, Kind, Position, Reservation};
 use crate::answer::ErrorCode;
 use crate::decision::{Answer, Decision, Denial};
 use crate::engine::{Counters, Engine};
-use crate::permit::{Permit, Settles};
+use crate::permit::{Kept, Permit, Settles};
 use crate::record::record;
 use crate::request::{CallerRequest, Purpose};
 use crate::shed::Ticket;
@@ -219,6 +219,9 @@ impl Engine {
         };
         let mut readings = Readings::new();
         let settled = self.settle_and_record(&plan, permit, room, way.now, &mut readings);
+        if settled.outcome.changes_meters(mode) && permit.kept == Kept::Store {
+            self.thresholds.watch(&plan, &readings, permit.payer(), &caller.plan);
+        }
         let answer = self.answer(way, caller, &plan, settled.outcome, &readings)?;
         let limits = if charges == Charges::All {
             LimitNow::all(&plan, &readings)

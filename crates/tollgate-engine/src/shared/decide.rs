@@ -209,6 +209,9 @@ impl Engine {
         permit.charged_at = settled.now;
         let sold = Arc::clone(&permit.plan);
         let plan = sold.tariff.plan(&Request { now: settled.now, ..request });
+        if settled.outcome.changes_meters(mode) {
+            self.thresholds.watch(&plan, &settled.readings, permit.payer(), &caller.plan);
+        }
         let answer = self.answer(way, caller, &plan, settled.outcome, &settled.readings)?;
         let recorded = match (room, settled.outcome) {
             (Some(room), Outcome::Admitted { overage }) => {

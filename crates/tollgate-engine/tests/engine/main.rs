@@ -10,3 +10,5 @@ mod overload;
 mod place;
 mod reload;
 mod repeats;
+mod thresholds;
+mod thresholds_shared;

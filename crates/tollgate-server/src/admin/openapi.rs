@@ -26,6 +26,7 @@ use super::problem::{ProblemDocument, ProblemEntry};
         (name = "keys", description = "The credentials of accounts"),
         (name = "abuse", description = "Callers that misbehave"),
         (name = "policy", description = "Tiers and routes"),
+        (name = "alerts", description = "What people should hear of"),
         (name = "audit", description = "Who changed what"),
         (name = "process", description = "How the process is doing"),
     )
