@@ -6,6 +6,7 @@ mod abuse;
 mod answers;
 mod crash;
 mod finish;
+mod overage;
 mod overload;
 mod place;
 mod reload;
