@@ -27,6 +27,9 @@ use seen::{Seen, Spot};
 /// The most notes that wait to be announced. What does not fit is noticed again by the next request of the account.
 const WAITING_MAX: usize = 4_096;
 
+/// A quota of a shorter window is a rate by another name, and is not announced.
+const WINDOW_MIN: Nanos = Nanos::from_secs(3_600);
+
 /// How often within a sliding window it is looked again whether a share is to be announced.
 const LOOKS_PER_WINDOW: u32 = 8;
 
@@ -65,9 +68,9 @@ enum Span {
 }
 
 impl Span {
-    /// The span of a charge at an instant. Nothing for slots.
+    /// The span of a charge at an instant. Nothing for slots, and for windows of which nobody wants to hear each time.
     fn of(charge: &Charge<'_>, now: Timestamp) -> Option<Self> {
-        Some(match &charge.limit.rule {
+        let span = match &charge.limit.rule {
             Rule::Calendar { calendar, .. } => {
                 Self::Period(charge.period.unwrap_or_else(|| calendar.period_at(now)))
             }
@@ -77,7 +80,12 @@ impl Span {
             }
             Rule::TokenBucket(bucket) => Self::Sliding(bucket.fill_time()),
             Rule::Concurrency { .. } => return None,
-        })
+        };
+        let length = match span {
+            Self::Period(period) => period.length(),
+            Self::Sliding(window) => window,
+        };
+        (length >= WINDOW_MIN).then_some(span)
     }
 
     /// A number that is another when it is time to look again.

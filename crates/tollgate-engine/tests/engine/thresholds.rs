@@ -15,7 +15,7 @@ tiers:
   pooled: {quota: 10, quota_pool: key}
   sliding: {quota: 10, quota_window: sliding_day}
   kind: {quota: 10, refund_on: 5xx}
-  rated: {rate: 10, burst: 10, concurrency: 10}
+  rated: {rate: 10, burst: 10, concurrency: 10, limits: {brief: {algorithm: fixed_window, limit: 10/minute, axis: quota}}}
 ";
 
 const DAY: u32 = 86_400;
@@ -166,7 +166,7 @@ fn keys_with_quotas_of_their_own_are_announced_each() {
 fn a_window_that_slides_is_announced_once_for_its_length() {
     let place = Place::new(PLANS);
     let caller = place.caller("sliding");
-    let mut after = |hours: u32, minutes: u32, cost| {
+    let after = |hours: u32, minutes: u32, cost| {
         assert_eq!(spend(&place, &caller, cost, at(hours * 3_600 + minutes * 60)), "200");
         announced(&place)
     };
