@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::policy::Percent;
-use crate::rule::{Amount, Rule, bound};
+use crate::rule::{Amount, Rule, SLIDING_LOG_ENTRY_BYTES, bound};
 
 /// The name of a limit: 1 to 64 characters of `a-z 0-9 . _ -`, starting with a letter or digit.
 ///
@@ -203,6 +203,17 @@ impl Limit {
                 let included = bound::grouped(self.rule.capacity());
                 format!("{}; what is above {included} is billed", self.rule.raised(cap.amount).bound())
             }
+        }
+    }
+
+    /// What one meter of it takes in memory at the most, in bytes, where that grows with every admission.
+    pub fn log_bytes_max(&self) -> Option<u64> {
+        match &self.rule {
+            Rule::SlidingLog(rule) => {
+                let entries = rule.limit.get().saturating_add(self.excess.reach().unwrap_or(0));
+                Some(entries.saturating_mul(SLIDING_LOG_ENTRY_BYTES))
+            }
+            _ => None,
         }
     }
 

@@ -69,6 +69,9 @@ pub struct Windowed {
 /// The most units a sliding log may remember: it holds one entry for each admitted request.
 pub const SLIDING_LOG_LIMIT_MAX: u64 = 100_000;
 
+/// What an entry of a sliding log takes in memory, in bytes.
+pub const SLIDING_LOG_ENTRY_BYTES: u64 = 16;
+
 /// The most slots a concurrency limit may have: each one that is taken is an entry.
 pub const CONCURRENCY_LIMIT_MAX: u64 = 100_000;
 

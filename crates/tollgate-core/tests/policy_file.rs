@@ -196,6 +196,10 @@ fn quotas_have_a_window_a_pool_and_an_end() {
     for (word, secs) in [("sliding_day", 86_400), ("sliding:12h", 43_200), ("'sliding: 1h30m'", 5_400)] {
         let limit = only_limit(&format!("{{quota: 5, quota_window: {word}}}")).limit;
         assert!(matches!(&limit.rule, Rule::SlidingBuckets(w) if w.window.as_secs() == secs), "{word}");
+        let exact = format!("{{quota: 5, quota_window: {word}, quota_algorithm: sliding_log}}");
+        let limit = only_limit(&exact).limit;
+        assert!(matches!(&limit.rule, Rule::SlidingLog(w) if w.window.as_secs() == secs), "{word}");
+        assert_eq!((limit.axis, limit.per, limit.log_bytes_max()), (Axis::Quota, Per::Account, Some(80)));
     }
 }
 

@@ -267,3 +267,27 @@ fn a_cap_on_overage_needs_overage_that_is_billed() {
     let rate = "algorithm: fixed_window, limit: 5/s, overage_cap: 1";
     check_limit(rate, cap, "nothing is billed", "`on_exceeded: bill_overage`");
 }
+
+#[test]
+fn a_quota_that_is_logged_slides_and_has_an_end() {
+    let key = "quota_algorithm";
+    for window in ["", ", quota_window: calendar_day", ", quota_window: billing_month"] {
+        let body = format!("quota: 5, quota_algorithm: sliding_log{window}");
+        check_tier(&body, key, "windows that slide", "`quota_window: sliding_day`");
+    }
+    check_tier("rate: 1, quota_algorithm: sliding_log", key, "without a `quota`", "add a `quota`");
+    let sliding = "quota_window: sliding_day, quota_algorithm";
+    let wrong = format!("quota: 5, {sliding}: sliding_window");
+    check_tier(&wrong, "sliding_window", "may not be", "sliding_buckets");
+    let large = format!("quota: 100_001, {sliding}: sliding_log");
+    check_tier(&large, "100_001", "more than 100_000", "use sliding_buckets");
+    let billed = format!("quota: 5, {sliding}: sliding_log, on_quota_exceeded: bill_overage");
+    check_tier(&billed, "sliding_log", "has no end", "`overage_cap`");
+    check_tier(
+        &format!("{billed}, overage_cap: 99_996"),
+        "sliding_log",
+        "with its overage",
+        "sliding_buckets",
+    );
+    check_limit("algorithm: sliding_log, limit: 100_001/day", "100_001/day", "more than", "sliding_buckets");
+}

@@ -13,6 +13,7 @@ mod bucket;
 mod identity;
 mod ledger;
 mod limit;
+mod log;
 mod overage;
 mod quota;
 mod range;

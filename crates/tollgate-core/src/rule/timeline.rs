@@ -282,6 +282,11 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_takes_what_is_said_of_it() {
+        assert_eq!(size_of::<Entry>() as u64, crate::rule::SLIDING_LOG_ENTRY_BYTES);
+    }
+
+    #[test]
     fn a_day_has_a_bucket_a_minute() {
         assert_eq!(Grain::buckets(&DAY), Grain::Buckets(60));
         let mut timeline = Timeline::default();

@@ -11,5 +11,6 @@ mod overload;
 mod place;
 mod reload;
 mod repeats;
+mod sliding_log;
 mod thresholds;
 mod thresholds_shared;

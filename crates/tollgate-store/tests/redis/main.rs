@@ -16,6 +16,7 @@ mod homes_bed;
 mod kept;
 mod linking;
 mod overage;
+mod sliding_log;
 #[path = "../properties/strategies.rs"]
 mod strategies;
 mod topologies;

@@ -11,7 +11,7 @@ use crate::policy::{RouteIndex, TierLimit};
 use crate::rule::Amount;
 
 use super::routes::report_bad_name;
-use super::{overage, rule};
+use super::{log, overage, rule};
 
 /// A meant entry with the place of its name.
 pub(super) struct MeantLimit {
@@ -161,12 +161,17 @@ fn excess(algorithm: &At<Algorithm>, axis: Axis, body: &LimitBody, sink: &mut Si
     let limit = body.limit.given().and_then(|at| Amount::new(at.value.amount));
     let beyond = overage::Typed { overrun: &body.on_exceeded, key: "on_exceeded", cap: &body.overage_cap };
     let excess = overage::excess(&beyond, limit, status, sink)?;
-    if excess.is_billed() && matches!(algorithm.value, Algorithm::TokenBucket | Algorithm::SlidingLog) {
-        // A bucket holds no more than its burst, and a log would grow with every request beyond the limit.
-        let message = "this algorithm cannot count what goes beyond its limit, so nothing could be billed";
-        let help = "use calendar_month, billing_month, calendar_day or sliding_buckets";
-        sink.report(algorithm.place, message, help);
-        return None;
+    match (algorithm.value, limit) {
+        (Algorithm::SlidingLog, Some(limit)) => log::check_overage(limit, excess, algorithm.place, sink)?,
+        (Algorithm::TokenBucket, _) if excess.is_billed() => {
+            // A bucket holds no more than its burst.
+            let message =
+                "this algorithm cannot count what goes beyond its limit, so nothing could be billed";
+            let help = "use calendar_month, billing_month, calendar_day or sliding_buckets";
+            sink.report(algorithm.place, message, help);
+            return None;
+        }
+        _ => {}
     }
     Some(excess)
 }

@@ -62,6 +62,9 @@ pub struct ExplainedLimit {
     /// The status of a refusal.
     #[schema(required, example = 429)]
     status: Option<u16>,
+    /// What one meter of it takes in memory at the most, in bytes, where that grows with every admission: a sliding log.
+    #[schema(required, example = 1_600)]
+    log_bytes_max: Option<u64>,
     /// What it admits at most.
     #[schema(example = "300 at once, then 100 per second")]
     bound: String,
@@ -107,6 +110,7 @@ impl ExplainedLimit {
             on_exceeded,
             overage_cap,
             status: limit.excess.refusal().map(RefusalStatus::code),
+            log_bytes_max: limit.log_bytes_max(),
             bound: limit.bound(),
         }
     }

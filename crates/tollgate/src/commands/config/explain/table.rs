@@ -51,7 +51,10 @@ fn row(entry: &TierLimit, routes: &Routes) -> [String; COLUMNS.len()] {
         limit.per.as_str().to_owned(),
         counts,
         when_spent,
-        limit.bound(),
+        match limit.log_bytes_max() {
+            None => limit.bound(),
+            Some(bytes) => format!("{}; takes up to {} bytes", limit.bound(), grouped(bytes)),
+        },
     ]
 }
 
