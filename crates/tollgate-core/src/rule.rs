@@ -142,6 +142,20 @@ impl Rule {
         }
     }
 
+    /// After this long, what was used has no say any more.
+    pub fn memory(&self) -> Nanos {
+        match self {
+            Self::TokenBucket(bucket) => bucket.fill_time(),
+            Self::FixedWindow(rule) | Self::SlidingLog(rule) => Nanos(rule.window.as_nanos()),
+            // The window before this one still counts, or the rest of the oldest bucket.
+            Self::SlidingWindow(rule) | Self::SlidingBuckets(rule) => {
+                Nanos(rule.window.as_nanos().saturating_mul(2))
+            }
+            Self::Calendar { calendar, .. } => calendar.unit().longest(),
+            Self::Concurrency { lease, .. } => *lease,
+        }
+    }
+
     /// The same rule with a share of its amount, never less than one.
     pub fn scaled(&self, share: Percent) -> Self {
         self.resized(|bucket| bucket.scaled(share), |limit, _| limit.share(share))
