@@ -29,7 +29,7 @@ use tollgate_ledger::{Ledger, LedgerSettings};
 
 pub use compare::SealedComparison;
 pub use error::CompareError;
-pub use quota::{QuotaCount, Said};
+pub use quota::{Others, QuotaCount, Said};
 pub use repair::Repaired;
 pub use state::{BooksState, LastCheck};
 pub use usage::{AskError, Asked, Which};

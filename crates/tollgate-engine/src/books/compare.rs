@@ -49,7 +49,8 @@ impl Books {
                 if left_out.contains(&sealed.hour) {
                     continue;
                 }
-                let hour = Totals::of_book(books.ledger.book(), sealed.hour..sealed.hour.next(), books.names());
+                let hour =
+                    Totals::of_book(books.ledger.book(), sealed.hour..sealed.hour.next(), books.names());
                 ledger.merge(hour.map_err(CompareError::Export)?);
             }
             Ok(compare(&ledger, &totals))

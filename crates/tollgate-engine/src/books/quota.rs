@@ -60,6 +60,9 @@ impl QuotaCount {
     }
 }
 
+/// What other nodes have recorded of a quota, where several share its meter: account, number of the key, limit.
+pub type Others = BTreeMap<(String, Option<NonZeroU32>, String), u64>;
+
 /// The quotas of some accounts, with what it takes to set them right.
 pub(super) struct Counts {
     pub(super) accounts: Accounts,
@@ -67,25 +70,52 @@ pub(super) struct Counts {
 }
 
 impl Books {
-    /// Compares every quota of every account, or of one by its serial.
-    pub async fn quotas(self: &Arc<Self>, only: Option<u64>) -> Result<Vec<QuotaCount>, CompareError> {
-        Ok(self.count_quotas(only).await?.counts)
+    /// Compares every quota of every account, or of one by its serial. What others recorded is added to the records.
+    pub async fn quotas(
+        self: &Arc<Self>,
+        only: Option<u64>,
+        others: &Others,
+    ) -> Result<Vec<QuotaCount>, CompareError> {
+        Ok(self.count_quotas(only, others).await?.counts)
     }
 
-    pub(super) async fn count_quotas(self: &Arc<Self>, only: Option<u64>) -> Result<Counts, CompareError> {
+    pub(super) async fn count_quotas(
+        self: &Arc<Self>,
+        only: Option<u64>,
+        others: &Others,
+    ) -> Result<Counts, CompareError> {
         let policy = self.engine.policy();
         let books = Arc::clone(self);
         let seen = {
             let policy = Arc::clone(&policy);
             blocking(move || books.keys_seen(&policy, only)).await?
         };
-        let (from, seen) = seen;
+        let (from, mut seen) = seen;
+        self.add_others(&mut seen, only, others).await?;
         let accounts = self.resolve(&policy, seen).await?;
         let books = Arc::clone(self);
         if self.engine.shared.is_none() {
             return blocking(move || books.count_here(&policy, accounts, from)).await;
         }
-        self.count_there(&policy, accounts, from).await
+        self.count_there(&policy, accounts, from, others).await
+    }
+
+    /// Accounts that only others have seen.
+    async fn add_others(
+        &self,
+        seen: &mut BTreeMap<u64, BTreeSet<NonZeroU32>>,
+        only: Option<u64>,
+        others: &Others,
+    ) -> Result<(), CompareError> {
+        for (id, key, _) in others.keys() {
+            let account = self.engine.directory().account(id).await?;
+            let Some(account) = account.filter(|account| only.is_none_or(|only| only == account.serial))
+            else {
+                continue;
+            };
+            seen.entry(account.serial).or_default().extend(*key);
+        }
+        Ok(())
     }
 
     /// From where the records that quotas still count begin, and the keys that accounts have used since.
@@ -197,19 +227,18 @@ impl Books {
         policy: &Arc<PolicySnapshot>,
         mut accounts: Accounts,
         from: Position,
+        others: &Others,
     ) -> Result<Counts, CompareError> {
         let Some(shared) = &self.engine.shared else { return Err(CompareError::Ending) };
-        let mut agreed = Vec::new();
         for looks in 1.. {
             let before = ask(shared, &accounts, self.engine.now()).await?;
             let (books, policy) = (Arc::clone(self), Arc::clone(policy));
             let work = move || books.count_records(&policy, &accounts, from).map(|used| (accounts, used));
             let (counted, records) = blocking(work).await?;
             let after = ask(shared, &counted, self.engine.now()).await?;
-            let mut counts = counts(&counted, records, &before, &after);
+            let records = with_others(records, &counted, others);
+            let counts = counts(&counted, records, &before, &after);
             if looks == LOOKS_MAX || counts.iter().all(|count| count.drift() == 0) {
-                counts.append(&mut agreed);
-                counts.sort_by(|one, other| one.quota.cmp(&other.quota));
                 return Ok(Counts { accounts: counted, counts });
             }
             accounts = counted;
@@ -250,6 +279,16 @@ async fn ask(shared: &Shared, accounts: &Accounts, now: Timestamp) -> Result<Use
         }
     }
     Ok(used)
+}
+
+/// The same with what others have recorded.
+fn with_others(mut records: Used, accounts: &Accounts, others: &Others) -> Used {
+    for (quota, used) in &mut records {
+        let id = accounts.get(&quota.account).map(|account| account.id.clone()).unwrap_or_default();
+        let theirs = others.get(&(id, quota.key, quota.name.to_string()));
+        *used = used.saturating_add(theirs.copied().unwrap_or(0));
+    }
+    records
 }
 
 fn counts(accounts: &Accounts, records: Used, before: &Used, after: &Used) -> Vec<QuotaCount> {

@@ -143,7 +143,9 @@ pub(super) fn quotas<'p>(
     let limits = plan.charges().iter().filter(|charge| charge.due == Due::Admission);
     limits
         .zip(amounts)
-        .filter(move |(charge, _)| is_quota(charge.limit.axis, &charge.limit.rule) && wanted(charge.limit.per))
+        .filter(move |(charge, _)| {
+            is_quota(charge.limit.axis, &charge.limit.rule) && wanted(charge.limit.per)
+        })
         .map(move |(charge, amount)| {
             (Quota { account, key, name: charge.limit.name.clone(), id: charge.id }, amount)
         })

@@ -9,7 +9,7 @@ use tollgate_core::tariff::{Charges, Request};
 
 use super::Books;
 use super::error::CompareError;
-use super::quota::{Counts, QuotaCount, blocking};
+use super::quota::{Counts, Others, QuotaCount, blocking};
 use super::recount::look;
 
 /// What was set right.
@@ -24,13 +24,21 @@ pub struct Repaired {
 impl Books {
     /// Compares every quota, and sets those right that do not say what the records say: what is missing is charged at
     /// this moment, what is too much is given back. Nothing is recorded, for nothing was used.
-    pub async fn repair(self: &Arc<Self>, only: Option<u64>) -> Result<Repaired, CompareError> {
-        let Counts { accounts, counts } = self.count_quotas(only).await?;
+    ///
+    /// Where several nodes share the meters, `others` must be what all the others recorded.
+    pub async fn repair(
+        self: &Arc<Self>,
+        only: Option<u64>,
+        others: &Others,
+    ) -> Result<Repaired, CompareError> {
+        let Counts { accounts, counts } = self.count_quotas(only, others).await?;
         let mut repaired = 0;
         for count in &counts {
             let drift = count.drift();
             let amount = Amount::new(u64::try_from(drift.unsigned_abs()).unwrap_or(u64::MAX));
-            let (Some(amount), Some(account)) = (amount, accounts.get(&count.quota.account)) else { continue };
+            let (Some(amount), Some(account)) = (amount, accounts.get(&count.quota.account)) else {
+                continue;
+            };
             let now = self.engine.now();
             let mode = if drift > 0 { Mode::Force } else { Mode::Refund { charged_at: now } };
             let which = Charges::One(count.quota.id);

@@ -64,7 +64,7 @@ impl Books {
     /// Where several nodes share the meters, each has records of its own, which can only be compared in one direction:
     /// a meter that says less than the records of a single node has lost something.
     pub async fn check(self: &Arc<Self>) -> Result<LastCheck, CompareError> {
-        let counts = self.quotas(None).await?;
+        let counts = self.quotas(None, &super::Others::new()).await?;
         let alone = self.engine.shared.is_none();
         let drifts = counts.iter().map(super::QuotaCount::drift).filter(|drift| *drift > 0 || alone);
         let drifts: Vec<u128> = drifts.map(i128::unsigned_abs).filter(|units| *units > 0).collect();

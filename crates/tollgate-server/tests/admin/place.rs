@@ -88,7 +88,11 @@ impl Place {
             at: NOW,
         }));
         let token = AdminToken::new(TOKEN).unwrap();
-        let state = AdminState { engine: Arc::clone(&engine), token, reload: Arc::clone(&reload) };
+        let books = {
+            let _entered = runtime().enter();
+            Arc::new(Books::open(Arc::clone(&engine), dir.path()).unwrap())
+        };
+        let state = AdminState { books: Arc::clone(&books), token, reload: Arc::clone(&reload) };
         Self { engine, reload, router: router(state), _dir: dir }
     }
 
@@ -148,6 +152,14 @@ pub(crate) async fn send(mut router: Router, request: Request<Body>) -> Reply {
     let text = String::from_utf8(bytes.to_vec()).unwrap();
     assert_eq!(parts.headers["cache-control"], "no-store");
     Reply { status: parts.status.as_u16(), headers: parts.headers, text }
+}
+
+/// Where the books ask the directory.
+fn runtime() -> &'static tokio::runtime::Runtime {
+    static RUNTIME: std::sync::LazyLock<tokio::runtime::Runtime> = std::sync::LazyLock::new(|| {
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap()
+    });
+    &RUNTIME
 }
 
 pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {

@@ -132,7 +132,6 @@ pub(super) fn warn_of_unenforced(policy: &Policy) {
         ("reputation", policy.reputation.is_some()),
         ("blocks", policy.blocks.is_some()),
         ("pressure", policy.pressure.is_some()),
-        ("ledger.export", policy.ledger.export.is_some()),
         ("alerts", policy.alerts.webhook.is_some()),
     ];
     for (section, _) in sections.iter().filter(|(_, is_there)| *is_there) {
