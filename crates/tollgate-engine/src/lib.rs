@@ -5,6 +5,7 @@
 
 pub mod abuse;
 pub mod answer;
+pub mod audit;
 pub mod clock;
 pub mod clustered;
 mod decide;
