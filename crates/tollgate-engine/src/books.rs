@@ -20,7 +20,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tollgate_core::time::Timestamp;
-use tollgate_ledger::chain::{ChainError, audit};
 use tollgate_ledger::export::Names;
 use tollgate_ledger::ledger::{OpenLedgerError, PruneError, Pruned};
 use tollgate_ledger::seal::{Destination, DestinationError, Progress, S3Access, SealError, Sealed, Sealer};
@@ -34,6 +33,7 @@ pub use repair::Repaired;
 pub use state::{BooksState, LastCheck};
 pub use usage::{AskError, Asked, Which};
 
+use crate::audit::{self, FollowError};
 use crate::engine::Engine;
 use names::EngineNames;
 
@@ -109,9 +109,12 @@ impl Books {
         Ok((self.ledger.roll(spool)?, self.ledger.close_due(spool, now)?))
     }
 
-    /// Chains what is full, and signs what is not. Blocking.
-    pub fn sign(&self, now: Timestamp) -> Result<(), ChainError> {
-        self.ledger.checkpoint(self.engine.spool(), audit::Head::default(), now).map(drop)
+    /// Chains what is full, and signs what is not, together with the audit log as far as it could be followed. Blocking.
+    pub fn sign(&self, now: Timestamp) -> Result<(), FollowError> {
+        let followed = audit::follow(self.engine.directory(), &self.ledger);
+        let head = self.ledger.audit_head()?;
+        self.ledger.checkpoint(self.engine.spool(), head, now)?;
+        followed.map(drop)
     }
 
     /// Removes what is older than the policy wants it kept. Blocking.

@@ -5,6 +5,7 @@
 
 pub mod abuse;
 pub mod answer;
+pub mod audit;
 pub mod books;
 pub mod clock;
 pub mod clustered;

@@ -17,7 +17,10 @@ use tollgate_core::time::{Nanos, Timestamp};
 pub use error::{OpenLedgerError, PruneError};
 pub use settings::LedgerSettings;
 
-use crate::chain::{self, Chain, ChainError, Checkpoint, Extended, PublicKey, Verified, VerifyError, audit};
+use crate::chain::{
+    self, AuditCheck, Chain, ChainError, Checked, Checkpoint, Extended, PublicKey, Verified, VerifyError,
+    audit,
+};
 use crate::export::{self, ExportError, Exported, Format, Names};
 use crate::hour::Hour;
 use crate::seal::{Destination, Sealer};
@@ -139,6 +142,16 @@ impl Ledger {
         self.with_chain(|chain| chain.checkpoint(spool, audit, now))
     }
 
+    /// The last entry of the audit log that was seen. Where there are newer ones, [`Ledger::see_audit`] wants them.
+    pub fn audit_head(&self) -> Result<audit::Head, ChainError> {
+        self.with_chain(|chain| Ok(chain.audit_head()))
+    }
+
+    /// Keeps the links of entries that are new in the audit log.
+    pub fn see_audit(&self, heads: &[audit::Head]) -> Result<(), ChainError> {
+        self.with_chain(|chain| chain.see_audit(heads))
+    }
+
     /// The key with which the chain can be checked.
     pub fn public_key(&self) -> Result<PublicKey, ChainError> {
         self.with_chain(|chain| Ok(chain.public_key()))
@@ -190,5 +203,21 @@ impl Ledger {
     /// Checks the spool in `spool` against the chain of the ledger in `dir`. It needs neither of them to be open.
     pub fn verify(dir: &Path, spool: &Path, expected: Option<PublicKey>) -> Result<Verified, VerifyError> {
         chain::verify(&dir.join(CHAIN), spool, expected)
+    }
+
+    /// The same, and says how far it has come.
+    pub fn verify_and_tell(
+        dir: &Path,
+        spool: &Path,
+        expected: Option<PublicKey>,
+        tell: &mut dyn FnMut(Checked),
+    ) -> Result<Verified, VerifyError> {
+        chain::verify_and_tell(&dir.join(CHAIN), spool, expected, tell)
+    }
+
+    /// Checks the audit log at `log` against what the ledger in `dir` has signed and seen of it. To be called before
+    /// the log is read.
+    pub fn check_audit(dir: &Path, log: &Path, signed: audit::Head) -> Result<AuditCheck, VerifyError> {
+        AuditCheck::open(&dir.join(CHAIN), log, signed)
     }
 }

@@ -3,6 +3,8 @@
 //! One thread writes, one reads for people. Writes that wait while another is being made durable share the next
 //! transaction, each in a savepoint of its own; their answers are sent after the commit.
 
+pub(crate) mod audit;
+mod audit_file;
 mod checkpoint;
 pub(crate) mod column;
 mod error;
@@ -23,6 +25,7 @@ use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
+pub use audit_file::AuditFile;
 pub use checkpoint::{Checkpoint, IdempotencyRow, MeterRow};
 pub use error::DatabaseError;
 use file::FileLock;
