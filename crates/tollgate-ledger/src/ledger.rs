@@ -69,8 +69,8 @@ impl Ledger {
         std::fs::create_dir_all(dir)
             .map_err(|source| OpenLedgerError::Io { path: dir.to_owned(), source })?;
         let book = Book::open(&dir.join(BOOK))?;
-        let node = settings::node_of(&book, settings.node.as_deref())?;
-        let LedgerSettings { grace, retain_records, retain_hours, .. } = settings;
+        let LedgerSettings { node, grace, retain_records, retain_hours } = settings;
+        let node = settings::node_of(&book, node.as_deref())?;
         let retain = Mutex::new(Retain { records: retain_records, hours: retain_hours });
         let (book, chain) = (Arc::new(book), Mutex::new(None));
         Ok(Self { dir: dir.to_owned(), grace, retain, node, book, chain })

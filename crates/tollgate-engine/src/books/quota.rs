@@ -119,7 +119,6 @@ impl Books {
     }
 
     /// From where the records that quotas still count begin, and the keys that accounts have used since.
-    #[expect(clippy::type_complexity, reason = "a position, and keys by account")]
     fn keys_seen(
         &self,
         policy: &PolicySnapshot,

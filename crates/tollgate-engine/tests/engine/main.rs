@@ -4,6 +4,7 @@
 
 mod abuse;
 mod answers;
+mod books;
 mod crash;
 mod finish;
 mod overload;

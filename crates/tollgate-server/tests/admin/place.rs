@@ -12,7 +12,7 @@ use tollgate_core::file;
 use tollgate_core::policy::Proxies;
 use tollgate_core::time::Timestamp;
 use tollgate_engine::identify::{DailyHash, SessionKeys};
-use tollgate_engine::{Clock, Engine, EngineParts};
+use tollgate_engine::{Books, Clock, Engine, EngineParts};
 use tollgate_ledger::{Spool, SpoolSettings};
 use tollgate_server::admin::{AdminState, AdminToken, LoadedPolicy, ReloadState, router};
 use tollgate_store::database::Database;

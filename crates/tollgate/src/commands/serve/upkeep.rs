@@ -117,7 +117,7 @@ impl BookTroubles {
         if round % SIGN_EVERY == 1 {
             self.signing.note(books.sign(now));
         }
-        if round % PRUNE_EVERY == 0
+        if round.is_multiple_of(PRUNE_EVERY)
             && let Some(pruned) = self.pruning.note(books.prune(now))
             && pruned.segments > 0
         {
@@ -135,7 +135,7 @@ async fn seal_and_check(books: Arc<Books>) {
     for round in 0_u64.. {
         ticks.tick().await;
         let sealed = books.seal(books.engine().now(), |progress| {
-            if progress.sealed.hours % SEAL_SHOWN_EVERY == 0 {
+            if progress.sealed.hours.is_multiple_of(SEAL_SHOWN_EVERY) {
                 tracing::info!(hour = %progress.hour, until = %progress.until, "exporting closed hours");
             }
         });
