@@ -46,6 +46,7 @@ routes:
 
 pub(crate) struct Place {
     pub(crate) engine: Arc<Engine>,
+    pub(crate) books: Arc<Books>,
     pub(crate) reload: Arc<ReloadState>,
     pub(crate) router: Router,
     _dir: TempDir,
@@ -93,7 +94,7 @@ impl Place {
             Arc::new(Books::open(Arc::clone(&engine), dir.path()).unwrap())
         };
         let state = AdminState { books: Arc::clone(&books), token, reload: Arc::clone(&reload) };
-        Self { engine, reload, router: router(state), _dir: dir }
+        Self { engine, books, reload, router: router(state), _dir: dir }
     }
 
     /// The time is so many seconds later than at the start.
