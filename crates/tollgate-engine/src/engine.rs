@@ -132,7 +132,7 @@ impl Engine {
             None => Blocking::alone(),
         };
         Self {
-            watch: Watch::new(&parts.homes, clients_max, blocks),
+            watch: Watch::new(&parts.homes, parts.random, clients_max, blocks),
             snapshot: ArcSwap::from_pointee(found.snapshot),
             directory: parts.directory,
             meters: found.meters,

@@ -36,14 +36,14 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// For this many clients with meters of their own.
-    pub(crate) fn new(homes: &HomeHasher, clients_max: usize, blocks: Blocking) -> Self {
+    /// For this many clients with meters of their own. `random` is something that no other process has.
+    pub(crate) fn new(homes: &HomeHasher, random: u64, clients_max: usize, blocks: Blocking) -> Self {
         Self {
             edge: EdgeTable::default(),
             pressure: PressureTable::default(),
             blocks,
             touched: Touched::default(),
-            seats: Seats::new(homes.clone(), clients_max),
+            seats: Seats::new(homes.clone(), random, clients_max),
             standings: Standings::default(),
             plans: PlanCache::default(),
         }

@@ -284,6 +284,53 @@ tiers:
     assert_eq!(answers, ["200", "200", "429 rate_limited"]);
 }
 
+/// A house for one client, and a budget of one request for each: whoever comes is one of a crowd.
+const CROWD: &str = "
+identity: {anonymous: free}
+tiers:
+  free: {limits: {daily: {algorithm: fixed_window, limit: 1/day}}}
+";
+
+/// Strangers behind one address, each once; how many of them are refused.
+fn refused_strangers(place: &Place, numbers: std::ops::Range<u32>) -> usize {
+    let ask = |number| place.engine.decide(&nobody(&agent(&format!("stranger {number}"))), NOW);
+    numbers.filter(|number| !ask(*number).is_admitted()).count()
+}
+
+#[test]
+fn strangers_who_sit_down_at_once_are_not_refused_for_each_other() {
+    let place = Place::with_clients(CROWD, 1);
+    assert_eq!(refused_strangers(&place, 0..100), 0);
+    let refused = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for thread in 1..9 {
+            let (place, refused) = (&place, &refused);
+            scope.spawn(move || {
+                let count = refused_strangers(place, thread * 1_000..thread * 1_000 + 300);
+                refused.fetch_add(count, Ordering::Relaxed);
+            });
+        }
+    });
+    assert_eq!(refused.into_inner(), 0);
+}
+
+#[test]
+fn one_of_a_crowd_that_sends_much_is_limited() {
+    let place = Place::with_clients(CROWD, 1);
+    assert_eq!(refused_strangers(&place, 0..100), 0);
+    let admitted = (0..2_000).filter(|_| refused_strangers(&place, 0..1) == 0).count();
+    assert!(admitted <= 8 * 100, "{admitted} of one");
+    assert_eq!(answer(&place.ask(&nobody(&agent("stranger 0")), NOW)), "429 rate_limited");
+}
+
+#[test]
+fn strangers_are_not_refused_for_those_who_sat_there_before_a_restart() {
+    let place = Place::with_clients(CROWD, 1);
+    assert_eq!(refused_strangers(&place, 0..100), 0);
+    let place = place.restart(CROWD);
+    assert_eq!(refused_strangers(&place, 100..200), 0);
+}
+
 #[test]
 fn many_threads_of_one_caller_lose_each_point_once() {
     let place = Place::new(STANDING);
