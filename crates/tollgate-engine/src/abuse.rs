@@ -13,7 +13,7 @@ pub mod pressure;
 mod sketch;
 
 pub use admin::{ClientNow, ReputationNow, StrikesNow};
-pub use blocking::Blocking;
+pub use blocking::{BlockError, Blocking};
 pub use blocks::BlockTable;
 pub use crowd::{Crowd, Seat};
 pub use edge::{EdgeTable, EdgeVerdict};

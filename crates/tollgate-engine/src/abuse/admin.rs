@@ -13,8 +13,8 @@ use tollgate_core::settle::Readings;
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_store::redis::Away;
-use tollgate_store::redis::blocks::ShareError;
 
+use crate::abuse::BlockError;
 use crate::engine::Engine;
 use crate::identify::ClientId;
 
@@ -66,12 +66,12 @@ impl Engine {
     }
 
     /// Blocks a caller on every node, or on none.
-    pub async fn block(&self, block: Block, now: Timestamp) -> Result<Block, ShareError> {
+    pub async fn block(&self, block: Block, now: Timestamp) -> Result<Block, BlockError> {
         self.watch.blocks.put(block, now).await
     }
 
     /// Lifts the block of a caller on every node, or on none. What it was, if there was one.
-    pub async fn unblock(&self, caller: Caller, now: Timestamp) -> Result<Option<Block>, ShareError> {
+    pub async fn unblock(&self, caller: Caller, now: Timestamp) -> Result<Option<Block>, BlockError> {
         self.watch.blocks.lift(caller, now).await
     }
 

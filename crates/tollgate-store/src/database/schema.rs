@@ -9,7 +9,7 @@ const APPLICATION: u32 = 0x546f_6c6c;
 
 /// What brings a file from each version to the next: the first makes the tables of version 1. What was released is
 /// never edited; a change is a new entry.
-const MIGRATIONS: [&str; 1] = [include_str!("schema/001.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema/001.sql"), include_str!("schema/003.sql")];
 
 /// The version that this program writes.
 #[expect(clippy::cast_possible_truncation, reason = "a short list")]
