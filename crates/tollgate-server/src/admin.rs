@@ -17,6 +17,7 @@ mod list;
 mod metrics;
 mod openapi;
 mod policy;
+mod pressure;
 mod problem;
 mod ready;
 mod reload;
@@ -96,6 +97,7 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(blocks::delete::delete))
         .routes(routes!(clients::show::show))
         .routes(routes!(clients::reset::reset))
+        .routes(routes!(pressure::list))
         .routes(routes!(tiers::list::list))
         .routes(routes!(policy::show::show))
         .routes(routes!(policy::validate::validate))

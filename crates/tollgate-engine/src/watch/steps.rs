@@ -77,7 +77,10 @@ impl Engine {
             Watched { home: client.home, sharer: Sharer::ALL, share: Percent::FULL, seat: None };
         if let (Some(pressure), Some(address)) = (&way.policy.policy().pressure, client.address) {
             let squeeze = match way.request.purpose {
-                Purpose::Charge => self.watch.pressure.note(address, client.fingerprint, pressure, way.now),
+                Purpose::Charge => {
+                    self.watch.origins.note(client.home, address);
+                    self.watch.pressure.note(address, client.fingerprint, pressure, way.now)
+                }
                 Purpose::Peek => self.watch.pressure.look(address, way.now),
             };
             if squeeze != Squeeze::No {
