@@ -37,17 +37,6 @@ pub enum CalendarUnit {
     BillingMonth,
 }
 
-impl CalendarUnit {
-    /// The longest it can be: a day on which clocks are set back, a month of 31 days.
-    pub const fn longest(self) -> Nanos {
-        const HOUR: u32 = 3_600;
-        match self {
-            Self::Day => Nanos::from_secs(25 * HOUR),
-            Self::Month | Self::BillingMonth => Nanos::from_secs((31 * 24 + 1) * HOUR),
-        }
-    }
-}
-
 /// A calendar unit with the zone and the billing day that give it meaning.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Calendar {

@@ -67,6 +67,8 @@ impl Engine {
         if done.is_err() {
             self.watch.touched.put_back(touched);
         }
+        let memory = self.snapshot.load().blocks_memory();
+        self.watch.blocks.save(memory, now).map_err(SaveError::Database)?;
         done
     }
 

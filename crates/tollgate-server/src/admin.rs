@@ -17,6 +17,7 @@ mod list;
 mod metrics;
 mod openapi;
 mod policy;
+mod pressure;
 mod problem;
 mod ready;
 mod reload;
@@ -102,6 +103,7 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(usage::show::show))
         .routes(routes!(usage::export::export))
         .routes(routes!(usage::reconcile::reconcile))
+        .routes(routes!(pressure::list))
         .routes(routes!(tiers::list::list))
         .routes(routes!(policy::show::show))
         .routes(routes!(policy::validate::validate))

@@ -144,13 +144,13 @@ impl Books {
         let engine = &self.engine;
         let tiers = policy.policy().tiers.iter().flat_map(|tier| &tier.limits);
         let tiers = tiers.map(|entry| &entry.limit).filter(|limit| is_quota(limit.axis, &limit.rule));
-        let mut longest = tiers.map(|limit| limit.rule.memory()).max().unwrap_or(Nanos::ZERO);
+        let mut longest = tiers.map(|limit| limit.rule.counts_for()).max().unwrap_or(Nanos::ZERO);
         for account in engine.directory().custom_accounts().wait()? {
             let plan =
                 policy.plan_of(&account.standing.load(), &engine.meters, &engine.names, &engine.counters);
             let limits = plan.iter().flat_map(|plan| plan.tariff.limits());
             let quotas = limits.filter(|limit| is_quota(limit.axis, &limit.rule));
-            longest = longest.max(quotas.map(|limit| limit.rule.memory()).max().unwrap_or(Nanos::ZERO));
+            longest = longest.max(quotas.map(|limit| limit.rule.counts_for()).max().unwrap_or(Nanos::ZERO));
         }
         Ok(longest)
     }

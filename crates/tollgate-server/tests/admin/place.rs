@@ -40,6 +40,7 @@ tiers:
 identity: {anonymous: free}
 reputation: {applies_to: all}
 blocks: {applies_to: all}
+pressure: {fingerprints: 20, window: 10m, squeeze_to: 50%, for: 1h}
 routes:
   search: {match: \"GET /api/search/**\", cost: 5}
 ";
