@@ -22,6 +22,8 @@ mod outages;
 mod overload;
 mod privacy;
 mod races;
+mod repeats;
+mod repeats_of_nodes;
 mod secured_stores;
 mod shown;
 mod slots;
