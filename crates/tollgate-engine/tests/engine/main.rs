@@ -4,6 +4,7 @@
 
 mod abuse;
 mod answers;
+mod audit;
 mod books;
 mod crash;
 mod finish;
