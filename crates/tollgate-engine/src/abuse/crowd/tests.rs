@@ -65,7 +65,6 @@ fn nobody_is_too_many(seats_log2: u32, clients: u64, memory: Nanos, apart: Nanos
     for number in 0..clients {
         now = now.plus(apart);
         let home = client(number);
-        #[expect(clippy::cast_possible_truncation, reason = "half of a hash")]
         let seat = crowd.seat(home, (home.0 >> 64) as u64, memory, now);
         let there: &mut Vec<Timestamp> = came.entry(seat.home).or_default();
         there.push(now);
