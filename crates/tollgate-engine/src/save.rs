@@ -72,6 +72,15 @@ impl Engine {
         done
     }
 
+    /// From where on records are needed: by the next start, and by the store that was not told of them yet.
+    pub(crate) fn needs_records_from(&self) -> Position {
+        let saved = self.saved.lock().position;
+        match self.shared {
+            None => saved,
+            Some(_) => saved.min(self.journal_begins()),
+        }
+    }
+
     fn save_since(
         &self,
         saved: &mut Saved,

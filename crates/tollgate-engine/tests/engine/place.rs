@@ -62,12 +62,25 @@ impl Place {
         Self::open(Arc::new(copy), text, self.clients_max)
     }
 
+    /// The process ends, something happens to its files, and another starts.
+    pub(crate) fn reopen_after(self, text: &str, meanwhile: impl FnOnce()) -> Self {
+        let Self { engine, dir, clients_max, .. } = self;
+        drop(Arc::into_inner(engine).unwrap());
+        meanwhile();
+        Self::open(dir, text, clients_max)
+    }
+
     /// The process ends as it should, and another starts.
     pub(crate) fn restart(self, text: &str) -> Self {
         self.engine.save(self.engine.now()).unwrap();
         let Self { engine, dir, clients_max, .. } = self;
         drop(Arc::into_inner(engine).unwrap());
         Self::open(dir, text, clients_max)
+    }
+
+    /// Where it is kept.
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
     }
 
     pub(crate) fn account(&self, id: &str, tier: &str) {
