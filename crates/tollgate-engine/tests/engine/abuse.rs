@@ -384,3 +384,24 @@ fn what_an_administrator_did_is_on_disk_when_it_is_done() {
     assert_eq!(wait(after.engine.unblock(caller(7), NOW)).unwrap(), Some(block));
     assert_eq!(after.crash(BLOCKS).engine.blocks_now(), 0);
 }
+
+#[test]
+fn being_refused_earns_nobody_more_than_its_limit() {
+    let place = Place::new(
+        "
+identity: {anonymous: free}
+reputation: {penalty: 5, recover: 1/10m}
+tiers:
+  free: {rate: 20/day, burst: 20}
+",
+    );
+    let headers = agent("patient");
+    // For a day it takes what it gets, and one refusal every ten minutes: again and again its limits shrink, and come
+    // back.
+    let asks = (0..144).map(|step| {
+        let taken = (0..25).take_while(|_| place.ask(&nobody(&headers), at(step * 600)).is_admitted());
+        taken.count()
+    });
+    let admitted: usize = asks.sum();
+    assert!((20..=40).contains(&admitted), "{admitted} of 20 and 20 a day");
+}
