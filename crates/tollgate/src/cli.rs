@@ -2,6 +2,7 @@
 
 mod account;
 mod admin;
+mod audit;
 mod block;
 mod check;
 mod client;
@@ -19,6 +20,7 @@ use crate::output::Format;
 
 pub(crate) use account::{Account, AccountCreate, AccountDelete, AccountList, AccountSetTier, AccountShow};
 pub(crate) use admin::{Admin, ListPart, Sure};
+pub(crate) use audit::{Audit, AuditVerify};
 pub(crate) use block::{Block, BlockAdd, BlockList, BlockRemove};
 pub(crate) use check::Check;
 pub(crate) use client::{Client, ClientReset, ClientShow};
@@ -90,6 +92,13 @@ Example:
 Example:
   tollgate client show cl_0f1e2d3c4b5a69788796a5b4c3d2e1f0")]
     Client(Client),
+
+    /// Prove that what was recorded is still what is there.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Example:
+  tollgate audit verify")]
+    Audit(Audit),
 
     /// Ask a running server whether a request would be admitted, and charge it unless told otherwise.
     #[command(after_help = "\

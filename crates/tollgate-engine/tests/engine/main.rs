@@ -4,6 +4,7 @@
 
 mod abuse;
 mod answers;
+mod audit;
 mod crash;
 mod finish;
 mod overload;

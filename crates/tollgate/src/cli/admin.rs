@@ -29,6 +29,11 @@ pub(crate) struct Admin {
 }
 
 impl Admin {
+    /// For a command that says in its own words what these are to it.
+    pub(super) fn new(json: bool, admin_url: Endpoint, data_dir: PathBuf) -> Self {
+        Self { json, admin_url, data_dir }
+    }
+
     /// How the answer is to be printed.
     pub(crate) fn format(&self) -> Format {
         Format::of_json(self.json)
