@@ -28,6 +28,12 @@ pub(crate) fn index(dice: &mut Dice, end: usize) -> usize {
     usize::try_from(dice.below(end as u64)).unwrap()
 }
 
+/// Fewer bytes than this, and any.
+pub(crate) fn any(dice: &mut Dice, end: usize) -> Vec<u8> {
+    let length = index(dice, end);
+    noise(dice, length)
+}
+
 /// So many bytes.
 pub(crate) fn noise(dice: &mut Dice, length: usize) -> Vec<u8> {
     (0..length).map(|_| dice.roll().to_le_bytes()[3]).collect()

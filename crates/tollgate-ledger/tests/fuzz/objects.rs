@@ -12,8 +12,11 @@ use tollgate_ledger::export::Named;
 use tollgate_ledger::seal::Destination;
 use tollgate_ledger::{Flags, Hour, Kind, Ledger, LedgerSettings, Record, Spool, SpoolSettings};
 
-use crate::harm::{cases, hurt, index, noise};
+use crate::harm::{any, cases, hurt};
 use crate::scratch::scratch;
+
+/// Without anything in common: no compression takes them apart.
+const ACCOUNTS: [&str; 9] = ["alpha", "bravo", "carol", "delta", "ember", "fjord", "gamut", "hotel", "india"];
 
 fn at(hour: u32) -> Timestamp {
     Timestamp::from_secs(1_789_995_600 + hour * 3_600)
@@ -48,7 +51,7 @@ fn an_object_that_was_changed_is_in_no_total() {
     let store = Arc::new(InMemory::new());
     let destination = Destination::new(Arc::clone(&store) as Arc<dyn ObjectStore>, Path::default(), "memory");
     let names = Arc::new(|what: Named| match what {
-        Named::Account(serial) => Some(format!("account-{serial}")),
+        Named::Account(serial) => Some(ACCOUNTS[usize::try_from(serial).unwrap() - 1].to_owned()),
         _ => Some("x".to_owned()),
     });
     let sealer = ledger.sealer(destination, names);
@@ -60,16 +63,16 @@ fn an_object_that_was_changed_is_in_no_total() {
         let path = Path::from(object.as_str());
         let original = store.get_opts(&path, GetOptions::default()).await.unwrap().bytes().await.unwrap();
         let whole = sealer.read_back(hours()).await.unwrap();
-        assert_eq!((whole.totals.get("account-9", Some(Hour::of(at(0)))), whole.damaged.len()), (900, 0));
+        assert_eq!((whole.totals.get("india", Some(Hour::of(at(0)))), whole.damaged.len()), (900, 0));
         let mut changed = Vec::new();
         cases(400, |dice| {
             let mut bytes = original.to_vec();
             match dice.below(12) {
-                0 => bytes = noise(dice, index(&mut dice.clone(), 3_000)),
+                0 => bytes = any(dice, 3_000),
                 // The name of an account, as somebody would who wants another to pay.
                 1 => {
-                    let at = bytes.windows(9).position(|window| window == b"account-3").unwrap();
-                    bytes[at + 8] = b'4';
+                    let at = bytes.windows(5).position(|window| window == b"delta").unwrap();
+                    bytes[at..at + 5].copy_from_slice(b"alpha");
                 }
                 _ => hurt(dice, &mut bytes),
             }
@@ -86,10 +89,8 @@ fn an_object_that_was_changed_is_in_no_total() {
             book.execute("DELETE FROM sealed", []).unwrap();
             if sealer.seal_due(at(1), |_| {}).await.is_ok() {
                 assert_eq!(sealer.read_back(hours()).await.unwrap().totals, whole.totals);
-            } else {
-                book.execute("DELETE FROM sealed", []).unwrap();
-                sealer.seal_again(&[Hour::of(at(0))], at(1)).await.unwrap();
             }
+            sealer.seal_again(&[Hour::of(at(0))], at(1)).await.unwrap();
         }
     });
 }

@@ -10,7 +10,7 @@ use tollgate_ledger::usage::{Book, Query};
 use tollgate_ledger::{Flags, Kind, Record, Spool, SpoolSettings};
 use tollgate_testkit::dice::Dice;
 
-use crate::harm::{cases, hurt, index, noise};
+use crate::harm::{any, cases, hurt, index, noise};
 use crate::scratch::{copy, scratch};
 
 const SLOT: usize = 128;
@@ -163,7 +163,7 @@ fn segments_that_were_harmed_are_counted_to_the_unit_or_refused() {
                 0..=3 => hurt(dice, &mut bytes),
                 4..=6 => forge(dice, &mut bytes, first),
                 7 => forge_header(dice, &mut bytes),
-                8 => bytes = noise(dice, index(&mut dice.clone(), 4_000)),
+                8 => bytes = any(dice, 4_000),
                 _ => {
                     // In another's place, or in a place of its own.
                     let to = [0, 16, 32, 48, 64, 7, u64::MAX][index(dice, 7)];
