@@ -1,10 +1,11 @@
-//! One SQLite file: the directory, names as numbers, and checkpoints of the meters.
+//! One SQLite file: the directory, names as numbers, blocks, and checkpoints of the meters.
 //!
 //! One thread writes, one reads for people. Writes that wait while another is being made durable share the next
 //! transaction, each in a savepoint of its own; their answers are sent after the commit.
 
 pub(crate) mod audit;
 mod audit_file;
+mod blocks;
 mod checkpoint;
 pub(crate) mod column;
 mod error;
@@ -26,6 +27,7 @@ use std::thread::JoinHandle;
 use rusqlite::Connection;
 
 pub use audit_file::{AuditFile, LogPlace};
+pub use blocks::KeptBlock;
 pub use checkpoint::{Checkpoint, IdempotencyRow, MeterRow};
 pub use error::DatabaseError;
 use file::FileLock;

@@ -5,6 +5,7 @@
 mod abuse;
 mod answers;
 mod audit;
+mod books;
 mod crash;
 mod finish;
 mod overload;

@@ -25,3 +25,4 @@ mod story;
 mod stub;
 mod tls;
 mod transcript;
+mod usage;
