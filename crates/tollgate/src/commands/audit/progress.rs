@@ -1,36 +1,31 @@
-//! A progress line while a long chain is checked, on terminals only.
+//! How far a long chain is checked, on terminals.
 
-use std::io::{IsTerminal as _, Write as _};
-
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tollgate_ledger::chain::Checked;
 
-/// Shorter chains are checked before anybody could read a line about it.
+/// Shorter chains are checked before anybody could read about it.
 const SHOWN_FROM: u64 = 20;
 
-/// Shows how far it has come: one line that is written over.
-pub(super) struct Line {
-    shown_percent: Option<u64>,
-    is_terminal: bool,
-}
+/// A line that is written over, and taken away at the end.
+pub(super) struct Progress(ProgressBar);
 
-impl Line {
+impl Progress {
     pub(super) fn new() -> Self {
-        Self { shown_percent: None, is_terminal: std::io::stderr().is_terminal() }
-    }
-
-    pub(super) fn show(&mut self, Checked { lines, of }: Checked) {
-        let percent = lines.saturating_mul(100) / of.max(1);
-        if !self.is_terminal || of < SHOWN_FROM || self.shown_percent == Some(percent) {
-            return;
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("verifying: {pos} of {len} segments {bar:30}") {
+            bar.set_style(style);
         }
-        self.shown_percent = Some(percent);
-        let _ = write!(std::io::stderr(), "\rverifying: {percent} % of {of} segments");
+        Self(bar)
     }
 
-    /// Takes the line away, if there is one.
+    pub(super) fn show(&self, Checked { lines, of }: Checked) {
+        if of >= SHOWN_FROM {
+            self.0.set_length(of);
+            self.0.set_position(lines);
+        }
+    }
+
     pub(super) fn end(&self) {
-        if self.shown_percent.is_some() {
-            let _ = write!(std::io::stderr(), "\r\u{1b}[K");
-        }
+        self.0.finish_and_clear();
     }
 }

@@ -5,7 +5,7 @@ use tollgate_ledger::Ledger;
 use tollgate_ledger::chain::{FirstBad, Verified, VerifyError};
 
 use super::log::{self, AuditLog};
-use super::progress::Line;
+use super::progress::Progress;
 use super::report;
 use crate::cli::AuditVerify;
 use crate::exit::Exit;
@@ -59,10 +59,10 @@ fn verify(args: &AuditVerify) -> Result<Proof, Failure> {
         return Err(error.into());
     }
     let (ledger, spool) = (dir.join("ledger"), dir.join("spool"));
-    let mut line = Line::new();
+    let progress = Progress::new();
     let verified =
-        Ledger::verify_and_tell(&ledger, &spool, args.public_key, &mut |checked| line.show(checked));
-    line.end();
+        Ledger::verify_and_tell(&ledger, &spool, args.public_key, &mut |checked| progress.show(checked));
+    progress.end();
     let verified = verified?;
     if verified.key.is_none() {
         let error = anyhow!(
