@@ -47,7 +47,7 @@ pub use lines::{HeaderLines, name_of};
 pub use look::AccountLimit;
 pub use permit::{Permit, PermitId};
 pub use recover::{Progress, RecoverError, Recovered};
-pub use request::{CallerRequest, Credential, Forwarder, Hold, Purpose};
+pub use request::{CallerRequest, Credential, Forwarder, Hold, Name, Purpose};
 pub use save::SaveError;
 pub use shared::SharedParts;
 pub use snapshot::{PolicySnapshot, ReloadError};

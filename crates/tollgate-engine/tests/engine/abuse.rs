@@ -380,7 +380,7 @@ fn what_an_administrator_did_is_on_disk_when_it_is_done() {
     };
     wait(place.engine.block(block.clone(), NOW)).unwrap();
     let after = place.crash(BLOCKS);
-    assert_eq!(after.engine.blocks(None, NOW, 10), [block.clone()]);
+    assert_eq!(after.engine.blocks(None, NOW, 10), std::slice::from_ref(&block));
     assert_eq!(wait(after.engine.unblock(caller(7), NOW)).unwrap(), Some(block));
     assert_eq!(after.crash(BLOCKS).engine.blocks_now(), 0);
 }

@@ -64,10 +64,10 @@ impl Place {
 
     /// The process ends, something happens to its files, and another starts.
     pub(crate) fn reopen_after(self, text: &str, meanwhile: impl FnOnce()) -> Self {
-        let Self { engine, dir, .. } = self;
+        let Self { engine, dir, clients_max, .. } = self;
         drop(Arc::into_inner(engine).unwrap());
         meanwhile();
-        Self::open(dir, text)
+        Self::open(dir, text, clients_max)
     }
 
     /// The process ends as it should, and another starts.

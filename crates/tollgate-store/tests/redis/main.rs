@@ -15,6 +15,8 @@ mod homes_away;
 mod homes_bed;
 mod kept;
 mod linking;
+mod names;
+mod names_away;
 #[path = "../properties/strategies.rs"]
 mod strategies;
 mod topologies;

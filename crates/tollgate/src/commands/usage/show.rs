@@ -36,7 +36,9 @@ struct Point {
 
 pub(super) fn run(client: &AdminClient, args: &UsageShow) -> anyhow::Result<()> {
     let [from, to] = args.period.parameters();
-    let from = (from.0, Some(from.1.unwrap_or(args.step.span())));
+    // Who says when it ends may mean any beginning.
+    let usual = to.1.is_none().then(|| args.step.span());
+    let from = (from.0, from.1.or(usual));
     let asked = query(&[
         ("account", args.account.as_deref()),
         ("key", args.key.as_deref()),
