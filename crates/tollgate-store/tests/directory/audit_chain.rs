@@ -124,7 +124,7 @@ async fn entries_of_an_older_version_are_linked_when_the_file_is_opened() {
     let folder = Folder::new();
     old_file(&folder);
     let refused = AuditFile::open(&folder.path()).unwrap_err();
-    assert_eq!(refused, DatabaseError::Older { found: 1, known: 2 });
+    assert!(matches!(refused, DatabaseError::Older { found: 1, known: 2.. }), "{refused}");
     assert!(refused.to_string().contains("start the server once"), "{refused}");
     let directory = folder.open();
     let entries = all(&directory).await;

@@ -6,6 +6,7 @@
 
 mod answers;
 mod attacks;
+mod audit;
 mod bad_bytes;
 mod bad_input;
 mod bed;
