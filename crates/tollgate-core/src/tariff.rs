@@ -150,15 +150,12 @@ impl Tariff {
     /// The limits on some of the axes, each with another size, and what of the conduct is wanted as it is.
     fn resized(
         &self,
-        size: impl Fn(&Rule) -> Rule,
+        size: impl Fn(&Limit) -> Limit,
         wanted: impl Fn(Axis) -> bool,
         mut enter: impl FnMut(&Limit) -> LimitId,
     ) -> Self {
         let lines = self.lines.iter().filter(|line| wanted(line.limit.axis)).map(|line| {
-            let mut limit = line.limit.clone();
-            if line.signal.is_none() {
-                limit.rule = size(&limit.rule);
-            }
+            let limit = if line.signal.is_none() { size(&line.limit) } else { line.limit.clone() };
             Line::new(limit, line.routes.clone(), line.signal, &mut enter)
         });
         Self { lines: lines.collect(), expects: None }
@@ -257,7 +254,7 @@ impl Plan {
     /// one of them does is not held against the others.
     #[must_use]
     pub fn shared_by(&self, callers: u64, share: Percent, enter: impl FnMut(&Limit) -> LimitId) -> Self {
-        let size = |rule: &Rule| rule.scaled(share).times(callers);
+        let size = |limit: &Limit| limit.scaled(share).times(callers);
         self.resized(size, |axis| axis != Axis::Conduct, enter)
     }
 
@@ -270,12 +267,12 @@ impl Plan {
         wanted: impl Fn(Axis) -> bool,
         enter: impl FnMut(&Limit) -> LimitId,
     ) -> Self {
-        self.resized(|rule| rule.scaled(share), |axis| axis == Axis::Conduct || wanted(axis), enter)
+        self.resized(|limit| limit.scaled(share), |axis| axis == Axis::Conduct || wanted(axis), enter)
     }
 
     fn resized(
         &self,
-        size: impl Fn(&Rule) -> Rule,
+        size: impl Fn(&Limit) -> Limit,
         wanted: impl Fn(Axis) -> bool,
         enter: impl FnMut(&Limit) -> LimitId,
     ) -> Self {

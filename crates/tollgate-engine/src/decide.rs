@@ -3,7 +3,7 @@
 mod way;
 mod who;
 
-use tollgate_core::limit::{Axis, Excess, Limit};
+use tollgate_core::limit::{Axis, Limit, RefusalStatus};
 use tollgate_core::limit_now::LimitNow;
 use tollgate_core::plan::{ChargePlan, Mode};
 use tollgate_core::policy::{Bucket, Bypass, DegradedQuota, Reputation, Route};
@@ -17,7 +17,7 @@ use tollgate_ledger::{Idempotency, Kind, Position, Reservation};
 use crate::answer::ErrorCode;
 use crate::decision::{Answer, Decision, Denial};
 use crate::engine::{Counters, Engine};
-use crate::permit::Permit;
+use crate::permit::{Kept, Permit};
 use crate::record::record;
 use crate::request::{CallerRequest, Name, Purpose};
 use crate::shed::Ticket;
@@ -225,6 +225,9 @@ impl Engine {
         };
         let mut readings = Readings::new();
         let settled = self.settle_and_record(&plan, permit, room, way.now, &mut readings);
+        if settled.outcome.changes_meters(mode) && permit.kept == Kept::Store {
+            self.thresholds.watch(&plan, &readings, permit.payer(), &caller.plan);
+        }
         let answer = self.answer(way, caller, &plan, settled.outcome, &readings)?;
         let limits = if charges == Charges::All {
             LimitNow::all(&plan, &readings)
@@ -364,9 +367,7 @@ pub(crate) fn refusal(limit: Option<&Limit>, retry_after: Nanos) -> Denial {
         // What is remembered of a caller's conduct refuses nothing by itself.
         Some(Axis::Conduct) | None => ErrorCode::Unavailable,
     };
-    let status = match limit.map(|limit| limit.excess) {
-        Some(Excess::Refuse(status)) => status.code(),
-        _ => error.status(),
-    };
+    let status = limit.and_then(|limit| limit.excess.refusal());
+    let status = status.map_or_else(|| error.status(), RefusalStatus::code);
     Denial { error, status, limit: limit.map(|limit| limit.name.clone()), retry_after }
 }

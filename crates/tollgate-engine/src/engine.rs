@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tollgate_core::policy::{Policy, Proxies};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::Spool;
+use tollgate_store::alerts::Alerts;
 use tollgate_store::database::{Database, KeptBlock};
 use tollgate_store::directory::Directory;
 use tollgate_store::hash::HomeHasher;
@@ -28,6 +29,7 @@ use crate::save::Saved;
 use crate::shared::{Shared, SharedParts};
 use crate::shed::Loads;
 use crate::snapshot::{PolicySnapshot, ReloadError};
+use crate::thresholds::Thresholds;
 use crate::watch::Watch;
 
 /// What an engine is made of.
@@ -81,6 +83,7 @@ pub struct Engine {
     pub(crate) saved: Mutex<Saved>,
     pub(crate) shared: Option<Shared>,
     pub(crate) watch: Watch,
+    pub(crate) thresholds: Thresholds,
     pub(crate) sessions: SessionKeys,
     daily: DailyHash,
     proxies: Proxies,
@@ -134,7 +137,12 @@ impl Engine {
                 Blocking::alone(parts.database.clone(), found.blocks, memory, clock.now())
             }
         };
+        let alerts = match &parts.shared {
+            Some(shared) => Alerts::Shared(shared.blocks.clone()),
+            None => Alerts::Embedded(parts.database.clone()),
+        };
         Self {
+            thresholds: Thresholds::new(alerts),
             watch: Watch::new(&parts.homes, parts.random, clients_max, blocks),
             snapshot: ArcSwap::from_pointee(found.snapshot),
             directory: parts.directory,

@@ -31,6 +31,7 @@ mod save;
 mod shared;
 pub mod shed;
 pub mod snapshot;
+mod thresholds;
 mod unsettled;
 mod watch;
 
@@ -51,5 +52,6 @@ pub use request::{CallerRequest, Credential, Forwarder, Hold, Name, Purpose};
 pub use save::SaveError;
 pub use shared::SharedParts;
 pub use snapshot::{PolicySnapshot, ReloadError};
+pub use thresholds::Level;
 pub use unsettled::Unsettled;
 pub use watch::Standing;

@@ -45,7 +45,7 @@ pub(super) use shedding::SheddingBody;
 pub(super) use span::{AmountPer, Span, parse_span};
 pub(super) use status::Status;
 pub(super) use text::{Text, Verbatim};
-pub(super) use tier::{Quota, QuotaPool, QuotaWindow, RefundWord, TierBody};
+pub(super) use tier::{Quota, QuotaAlgorithm, QuotaPool, QuotaWindow, RefundWord, TierBody};
 pub(super) use word::{Word, words};
 
 /// A value that can be typed into a policy file.

@@ -153,8 +153,8 @@ impl TokenBucket {
         let (full, debt) = (self.full::<N>(), self.debt::<N>(tat, now));
         let (answer, after) = match ask {
             Ask::Look => (Answer::Fits, debt),
-            Ask::Take(cost) if cost > self.burst => (Answer::Never, debt),
-            Ask::Take(cost) => {
+            Ask::Take(cost) | Ask::TakeBeyond { cost, .. } if cost > self.burst => (Answer::Never, debt),
+            Ask::Take(cost) | Ask::TakeBeyond { cost, .. } => {
                 let wanted = debt.add(self.parts_of(cost));
                 if wanted <= full {
                     (Answer::Fits, wanted)
@@ -393,7 +393,7 @@ mod tests {
             assert_eq!(part.mended(squeezed, START), None);
             let (_, verdict) = part.settle(squeezed, Ask::Take(1), START);
             // What is owed above the smaller burst has to be paid first: a unit takes a day's twentieth, or longer.
-            let missing = (15 + 1 - part.burst()) * 86_400 / 20 * 100 / u64::from(percent);
+            let missing = (15 + 1 - part.burst()) * 86_400 / 20 * 100 / percent;
             let wait = Nanos(missing * 1_000_000_000);
             assert_eq!((verdict.answer, verdict.used), (Answer::Wait(wait), part.burst()));
             let (_, restored) = whole.settle(whole.carry_over(&part, squeezed, START), Ask::Look, START);

@@ -22,6 +22,7 @@ use crate::ids::DecisionId;
 use crate::permit::{Kept, Permit, Settles};
 use crate::request::{CallerRequest, Hold, Name, Purpose};
 use crate::snapshot::PolicySnapshot;
+use crate::thresholds::Payer;
 use crate::watch::Standing;
 
 /// One request on its way.
@@ -170,5 +171,10 @@ impl Permit {
     pub(crate) fn request(&self, mode: Mode, which: Charges, cost: Amount, now: Timestamp) -> Request {
         let (home, key, route, slot) = (self.home, self.key_number, self.route, self.slot);
         Request { home, key, route, cost, now, mode, slot, which }
+    }
+
+    /// Who pays for it.
+    pub(crate) fn payer(&self) -> Payer {
+        Payer { home: self.home, account: self.account, key: self.key }
     }
 }

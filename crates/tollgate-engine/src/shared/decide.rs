@@ -218,6 +218,9 @@ impl Engine {
         }
         let sold = Arc::clone(&permit.plan);
         let plan = sold.tariff.plan(&Request { now: settled.now, ..request });
+        if settled.outcome.changes_meters(mode) {
+            self.thresholds.watch(&plan, &settled.readings, permit.payer(), &caller.plan);
+        }
         let answer = self.answer(way, caller, &plan, settled.outcome, &settled.readings)?;
         let recorded = match (room.filter(|_| permit.usage().is_some()), settled.outcome) {
             (Some(room), Outcome::Admitted { overage }) => {

@@ -18,6 +18,7 @@ use tollgate_store::redis::{Ask, CallError, HomeCall, Meters, NodeId, RequestNam
 use super::{Shared, name_of};
 use crate::engine::Engine;
 use crate::ids::DecisionId;
+use crate::thresholds::Payer;
 
 /// The most records that are read ahead.
 const READ_AHEAD: usize = 1_024;
@@ -106,9 +107,9 @@ impl Engine {
     async fn settle_owed(&self, shared: &Shared, position: Position, record: &Record) {
         let Some(seq) = Seq::new(position.0 + 1) else { return };
         loop {
-            let Some((plan, request)) = self.plan_of_record(record).await else { return };
+            let Some((sold, request)) = self.plan_of_record(record).await else { return };
             let plan = if record.flags.contains(Flags::OWED) {
-                plan.tariff.plan(&request)
+                sold.tariff.plan(&request)
             } else {
                 // It was within the share of this node. Only its name is to be known to the others.
                 ChargePlan::new(request.home, request.now, request.mode, request.slot)
@@ -119,8 +120,19 @@ impl Engine {
             });
             let asks = [Ask { plan: &plan, holder: shared.journal.node, name }];
             match shared.journal.meters.call(&HomeCall { home: record.home, seq, asks: &asks }).await {
+                Ok(settled) => {
+                    if request.mode == Mode::Force
+                        && record.flags.contains(Flags::OWED)
+                        && let Some(settled) = settled.first()
+                    {
+                        let payer = Payer { home: record.home, account: record.account, key: record.key };
+                        let then = sold.tariff.plan(&Request { now: settled.now, ..request });
+                        self.thresholds.watch(&then, &settled.readings, payer, &sold);
+                    }
+                    return;
+                }
                 // A number that was used is a record that was settled.
-                Ok(_) | Err(CallError::Late(_)) => return,
+                Err(CallError::Late(_)) => return,
                 Err(error @ (CallError::Mixed | CallError::TooLarge)) => {
                     tracing::error!(
                         position = position.0,

@@ -51,6 +51,7 @@ pub(crate) async fn metrics(State(admin): State<Shared>) -> ([(http::HeaderName,
     write_reputation(&mut text, &admin);
     write_shedding(&mut text, &admin);
     write_ledger(&mut text, &admin).await;
+    write_thresholds(&mut text, &admin);
     ([(CONTENT_TYPE, PROMETHEUS_TEXT)], text)
 }
 
@@ -215,5 +216,15 @@ fn write_shedding(text: &mut String, admin: &Admin) {
     );
     for (priority, count) in load.shed {
         let _ = writeln!(text, "{name}{{priority=\"{priority}\"}} {count}");
+    }
+}
+
+/// Shares of quotas that were announced.
+fn write_thresholds(text: &mut String, admin: &Admin) {
+    let name = "tollgate_quota_thresholds_total";
+    let help = "Shares of quotas that this node announced as used.";
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter");
+    for (level, count) in admin.engine.thresholds_announced() {
+        let _ = writeln!(text, "{name}{{percent=\"{}\"}} {count}", level.as_str());
     }
 }

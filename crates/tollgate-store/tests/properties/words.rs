@@ -48,7 +48,11 @@ pub(crate) fn charge(meter: usize, limit: &Limit, cost: u64, period: Option<Peri
             Axis::Quota => model::Axis::Quota,
             Axis::Conduct => model::Axis::Conduct,
         },
-        overage: limit.excess == Excess::BillOverage,
+        overage: match limit.excess {
+            Excess::Refuse(_) => model::Overage::Refused,
+            Excess::BillOverage => model::Overage::Billed,
+            Excess::BillUpTo(cap) => model::Overage::BilledUpTo(cap.amount.get()),
+        },
         cost,
         period: period.map(|period| (period.start.as_nanos(), period.end.as_nanos())),
         due: match due {

@@ -45,6 +45,13 @@ impl Bed {
         Meters::new(link, node)
     }
 
+    /// Waits for a server that was started again.
+    pub(crate) fn reconnect(&mut self) {
+        let link = self.runtime.block_on(async { link(&self.server.url(), PATIENT) });
+        self.runtime.block_on(link.ready(PATIENT)).unwrap();
+        self.meters = Meters::new(link, NODE);
+    }
+
     /// A number that was not used before.
     pub(crate) fn seq(&self) -> Seq {
         self.seq.set(self.seq.get() + 1);

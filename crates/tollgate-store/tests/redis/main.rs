@@ -17,6 +17,8 @@ mod kept;
 mod linking;
 mod names;
 mod names_away;
+mod overage;
+mod sliding_log;
 #[path = "../properties/strategies.rs"]
 mod strategies;
 mod topologies;

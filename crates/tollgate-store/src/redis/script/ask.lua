@@ -56,10 +56,10 @@ local function ask(limit, cost, mode, force, keeps, charged, slot)
     elseif force then
       later = held + cost
       if later > MOST then later = MOST end
-    elseif cost <= most - held then
+    elseif cost <= most + limit.over - held then
       later = held + cost
     else
-      return cost > most and 2 or 1, room
+      return cost > most + limit.over and 2 or 1, room
     end
     if later ~= held then
       limit.n1, limit.n2, limit.n3 = ends, later, first
@@ -96,11 +96,11 @@ local function ask(limit, cost, mode, force, keeps, charged, slot)
       else
         limit.n1, limit.n2, limit.n3, limit.n4 = limit.v1, limit.v2, limit.v3, limit.v4
       end
-    elseif force or cost <= left then
+    elseif force or cost <= left + limit.over then
       local later = current + cost
       limit.n2 = later < MOST and later or MOST
     else
-      return cost > most and 2 or 1, room
+      return cost > most + limit.over and 2 or 1, room
     end
     return 0, room
   end
@@ -110,13 +110,15 @@ local function ask(limit, cost, mode, force, keeps, charged, slot)
     local most, used = limit.a, limit.v3 - held
     local room = used < most and most - used or 0
     limit.n1 = cost
-    if mode == 3 or cost <= most - used then return 0, room end
+    if mode == 3 then return 0, room end
     if force then
       if cost > MOST - used then limit.n1 = MOST - used end
       return 0, room
     end
-    if cost > most then return 2, room end
-    limit.wait = freed(limit, cost - (most - used))
+    local top = most + limit.over
+    if cost <= top - used then return 0, room end
+    if cost > top then return 2, room end
+    limit.wait = freed(limit, cost - (top - used))
     return 1, room
   end
 

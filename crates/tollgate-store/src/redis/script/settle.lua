@@ -108,7 +108,8 @@ for place = 1, asks do
       limit.wait = nil
     else
       local bills = limit.bills and mode < 3
-      local answer, room = ask(limit, cost, mode, bills or mode == 2, keeps, charged, slot)
+      local force = mode == 2 or (bills and not limit.over)
+      local answer, room = ask(limit, cost, mode, force, keeps, charged, slot)
       if answer == 2 then
         never = never or k
       elseif answer == 1 then

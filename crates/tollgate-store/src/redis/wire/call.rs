@@ -6,7 +6,7 @@ use tollgate_core::time::Timestamp;
 
 use super::LAYOUT;
 use super::blob::front;
-use super::limit::{Kind, WireLimit};
+use super::limit::{Billing, Kind, WireLimit};
 use super::number::{micros, put};
 use super::outcome::Told;
 use crate::redis::meters::{Ask, CallError, HomeCall, NodeId, RequestName, Seq};
@@ -97,8 +97,8 @@ impl<'p> WireCall<'p> {
         let [bucket, window] = self.limits.as_slice() else { return false };
         bucket.kind == Kind::FineBucket
             && matches!(window.kind, Kind::FixedWindow | Kind::Calendar)
-            && !bucket.is_billed()
-            && !window.is_billed()
+            && bucket.billing() == Billing::Refused
+            && window.billing() == Billing::Refused
             && call.asks.iter().all(|ask| ask.plan.mode == Mode::Charge && ask.plan.is_plain())
             && call.asks.iter().all(|ask| ask.name.is_none())
             && call.asks.iter().all(|ask| ask.plan.charges().len() == 2)
@@ -133,7 +133,8 @@ impl<'p> WireCall<'p> {
 
     fn put_limits(&mut self, home: HomeId, when: When, keys: Keys) {
         for limit in &self.limits {
-            self.body.extend([limit.kind as u8, u8::from(limit.is_billed())]);
+            self.body.push(limit.kind as u8);
+            limit.billing().put(&mut self.body);
             limit.put_numbers(when.near, &mut self.body);
             if keys == Keys::All || limit.kind.is_large() {
                 self.keys.push(meter_key(home, limit.id));

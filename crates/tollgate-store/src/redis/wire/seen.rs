@@ -70,15 +70,18 @@ impl State for Seen {
                 _ => Verdict { answer: Answer::Never, used: 0, next: Nanos::ZERO, reset: Nanos::ZERO },
             },
             Self::Said(verdict) if matches!(ask, Ask::Look) => Verdict { answer: Answer::Fits, ..*verdict },
-            Self::Said(verdict) => match (verdict.answer, ask, rule) {
+            Self::Said(verdict) => {
+                let (cost, beyond) = match ask {
+                    Ask::Take(cost) => (cost, 0),
+                    Ask::TakeBeyond { cost, beyond } => (cost, beyond),
+                    Ask::Look | Ask::Force(_) | Ask::Give { .. } => return ((), *verdict),
+                };
                 // The script does not say for how long what never fits.
-                (Answer::Fits, Ask::Take(cost), rule)
-                    if !matches!(rule, Rule::Concurrency { .. }) && cost > rule.capacity() =>
-                {
-                    Verdict { answer: Answer::Never, ..*verdict }
-                }
-                _ => *verdict,
-            },
+                let never = !matches!(rule, Rule::Concurrency { .. })
+                    && cost > rule.capacity().saturating_add(beyond)
+                    && verdict.answer == Answer::Fits;
+                if never { Verdict { answer: Answer::Never, ..*verdict } } else { *verdict }
+            }
         };
         ((), verdict)
     }
