@@ -194,6 +194,15 @@ pub struct Limit {
 }
 
 impl Limit {
+    /// Whether a request counts that repeats one which was charged already. What protects the service counts it, or one
+    /// name would be worth any number of requests; what is sold does not.
+    pub fn counts_repeats(&self) -> bool {
+        match self.axis {
+            Axis::Rate | Axis::Concurrency => true,
+            Axis::Quota | Axis::Conduct => matches!(self.rule, Rule::Concurrency { .. }),
+        }
+    }
+
     /// What it admits at most. One that bills all that lies beyond it never refuses.
     pub fn bound(&self) -> String {
         match self.excess {

@@ -33,6 +33,8 @@ pub enum Outcome {
         /// What remains there.
         remaining: u64,
     },
+    /// Its name was given to another request, says a store that remembers names. Nothing was changed.
+    Conflicts,
 }
 
 /// What one meter says after the plan was settled.

@@ -37,6 +37,9 @@ impl Default for AccountCalendar {
 pub enum Charges {
     /// All of them: a request that is decided on. With the caller's conduct, as long as it is not charged already.
     All,
+    /// What a repeat of a request owes that was charged before: rates and slots, which protect the service, and nothing
+    /// that is sold. With the caller's conduct, as above.
+    Again,
     /// Only concurrency slots. With [`Mode::Refund`]: a request has finished, and what it used stays used.
     Slots,
     /// Everything but slots: usage that was recorded is counted again, or a cost turned out to be another.
@@ -47,6 +50,8 @@ pub enum Charges {
     Conduct,
     /// Only quotas: usage that was admitted elsewhere is counted where it belongs. No rate suffers from what is past.
     Quotas,
+    /// One limit alone, whatever the route: its meter was found to be wrong, and is set right.
+    One(LimitId),
 }
 
 /// One request, as far as limits care.
@@ -107,11 +112,12 @@ impl Tariff {
     #[inline]
     pub fn plan(&self, request: &Request) -> ChargePlan<'_> {
         let mut plan = ChargePlan::new(request.home, request.now, request.mode, request.slot);
-        let counts = |line: &&Line| line.counts(request.route) || request.which == Charges::Everywhere;
+        let anywhere = matches!(request.which, Charges::Everywhere | Charges::One(_));
+        let counts = |line: &&Line| line.counts(request.route) || anywhere;
         for line in self.lines.iter().filter(counts).filter(|line| line.is_in(request)) {
             plan.add(line.charge(request));
         }
-        if self.expects.is_some() && request.which == Charges::All {
+        if self.expects.is_some() && matches!(request.which, Charges::All | Charges::Again) {
             plan.expects = self.expected(&plan);
         }
         plan
@@ -299,11 +305,16 @@ impl Line {
             Charges::All | Charges::Everywhere => {
                 self.signal.is_none() || matches!(request.mode, Mode::Charge | Mode::Peek)
             }
+            Charges::Again => match self.signal {
+                None => self.limit.counts_repeats(),
+                Some(_) => matches!(request.mode, Mode::Charge | Mode::Peek),
+            },
             Charges::Conduct => self.signal.is_some(),
             _ if self.signal.is_some() => false,
             Charges::Slots => self.takes_slots(),
             Charges::Amounts => !self.takes_slots(),
             Charges::Quotas => self.limit.axis == Axis::Quota && !self.takes_slots(),
+            Charges::One(id) => self.id == id,
         }
     }
 

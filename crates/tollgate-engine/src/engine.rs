@@ -11,7 +11,7 @@ use tollgate_core::policy::{Policy, Proxies};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::Spool;
 use tollgate_store::alerts::Alerts;
-use tollgate_store::database::Database;
+use tollgate_store::database::{Database, KeptBlock};
 use tollgate_store::directory::Directory;
 use tollgate_store::hash::HomeHasher;
 use tollgate_store::meters::{MeterTable, Swept};
@@ -132,7 +132,10 @@ impl Engine {
                 let clock = Arc::clone(&clock);
                 Blocking::shared(SharedBlocks::new(shared.blocks.clone()), move || clock.now())
             }
-            None => Blocking::alone(),
+            None => {
+                let memory = found.snapshot.blocks_memory();
+                Blocking::alone(parts.database.clone(), found.blocks, memory, clock.now())
+            }
         };
         let alerts = match &parts.shared {
             Some(shared) => Alerts::Shared(shared.blocks.clone()),
@@ -140,7 +143,7 @@ impl Engine {
         };
         Self {
             thresholds: Thresholds::new(alerts),
-            watch: Watch::new(&parts.homes, clients_max, blocks),
+            watch: Watch::new(&parts.homes, parts.random, clients_max, blocks),
             snapshot: ArcSwap::from_pointee(found.snapshot),
             directory: parts.directory,
             meters: found.meters,
@@ -255,4 +258,5 @@ pub(crate) struct Found {
     pub(crate) names: Names,
     pub(crate) repeats: Repeats,
     pub(crate) saved: Saved,
+    pub(crate) blocks: Vec<KeptBlock>,
 }

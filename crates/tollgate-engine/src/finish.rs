@@ -84,7 +84,7 @@ impl Engine {
         cost: Option<u64>,
         now: Timestamp,
     ) -> Result<Finished, FinishError> {
-        let reserved = permit.cost.map_or(0, Amount::get);
+        let reserved = permit.usage().map_or(0, Amount::get);
         let failed = status.is_some_and(|status| (500..600).contains(&status));
         let given_back = failed && permit.plan.refund_on == RefundOn::ServerError;
         let settled = match permit.settles {

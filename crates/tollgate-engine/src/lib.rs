@@ -5,6 +5,8 @@
 
 pub mod abuse;
 pub mod answer;
+pub mod audit;
+pub mod books;
 pub mod clock;
 pub mod clustered;
 mod decide;
@@ -34,6 +36,7 @@ mod unsettled;
 mod watch;
 
 pub use answer::ErrorCode;
+pub use books::Books;
 pub use clock::Clock;
 pub use clustered::{Clustered, ClusteredError};
 pub use decision::{Answer, Decision, Denial, StoreMode};
@@ -45,7 +48,7 @@ pub use lines::{HeaderLines, name_of};
 pub use look::AccountLimit;
 pub use permit::{Permit, PermitId};
 pub use recover::{Progress, RecoverError, Recovered};
-pub use request::{CallerRequest, Credential, Forwarder, Hold, Purpose};
+pub use request::{CallerRequest, Credential, Forwarder, Hold, Name, Purpose};
 pub use save::SaveError;
 pub use shared::SharedParts;
 pub use snapshot::{PolicySnapshot, ReloadError};

@@ -8,6 +8,8 @@
 #[cfg(not(loom))]
 pub mod alerts;
 #[cfg(not(loom))]
+pub mod audit;
+#[cfg(not(loom))]
 pub mod database;
 #[cfg(not(loom))]
 pub mod directory;

@@ -37,7 +37,7 @@ pub(super) use fields::{Fields, body};
 pub(super) use identity::{ChallengeBody, IdentityBody, SessionCookieBody};
 pub(super) use limit::{Algorithm, LimitAxis, LimitBody, Overrun, PerWord};
 pub(super) use number::Whole;
-pub(super) use route::RouteBody;
+pub(super) use route::{RepeatsWord, RouteBody};
 pub(super) use server::{
     ForwardedWord, MaximaBody, ServerBody, TimeoutsBody, UpstreamHostWord, UpstreamProtocolWord,
 };

@@ -95,7 +95,6 @@ fn is_of(entry: u64, spot: Spot, level: Level) -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
 

@@ -21,3 +21,4 @@ mod policy;
 mod process;
 mod secrets;
 mod socket;
+mod usage;

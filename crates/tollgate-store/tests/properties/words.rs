@@ -74,6 +74,7 @@ pub(crate) fn answer(outcome: Outcome, readings: &Readings) -> model::Answer {
         Outcome::Refused { by, retry_after } => model::Outcome::Refused { by, retry_after: retry_after.0 },
         Outcome::NeverFits { by } => model::Outcome::NeverFits { by },
         Outcome::Elsewhere { remaining } => model::Outcome::Elsewhere { remaining },
+        Outcome::Conflicts => unreachable!("nothing here has a name"),
     };
     let readings = readings.iter().map(|reading| model::Reading {
         used: reading.used,

@@ -9,8 +9,8 @@ local function ask(limit, cost, mode, force, keeps, charged, slot)
     local tat, frac, debt = limit.v1, limit.v2, 0
     if tat >= now then
       debt = (tat - now) * per + frac
-      if debt > full + 1000000 * per then
-        -- More than an empty bucket explains: the clock stepped back.
+      if debt > 10 * full + 1000000 * per then
+        -- More than any debt explains: the clock stepped back.
         debt, tat, frac = full, now + floor(full / per), full % per
         if keeps then limit.v1, limit.v2, dirty = tat, frac, true end
       end
@@ -139,7 +139,9 @@ local function ask(limit, cost, mode, force, keeps, charged, slot)
   local tat, frac, units, rest = limit.v1, limit.v2, 0, 0
   if tat - now >= 1000000 then
     units, rest = units_of(limit, tat - now - 1000000, frac)
-    if units > burst or (units == burst and rest > 0) then
+    -- A bucket that takes ten years to fill owes no more than its burst, another ten times as much.
+    local most = span(limit, burst) < 315360000000000 and 10 * burst or burst
+    if units > most or (units == most and rest > 0) then
       tat, frac = span(limit, burst)
       tat = now + tat
       if keeps then limit.v1, limit.v2, dirty = tat, frac, true end

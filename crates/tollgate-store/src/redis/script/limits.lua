@@ -2,7 +2,7 @@
 -- The general way: any limits, any plans, in a home that may have other meters too.
 
 local byte, char, rep, concat = string.byte, string.char, string.rep, table.concat
-local MOST, END = 9007199254740991, 4294967295000000
+local MOST, END, REMEMBERED = 9007199254740991, 4294967295000000, 86400000000
 
 -- The limits of the call. Kinds: 1 token bucket, 2 one whose numbers outgrow a double, 3 fixed window, 4 calendar,
 -- 5 two counts, 6 buckets or log, 7 slots. `v1` to `v6` are the numbers of the meter, of which the first is always the
