@@ -117,8 +117,8 @@ pub enum Alerts {
 }
 
 impl Alerts {
-    /// Puts the news into the list, unless that was done under this mark. When it fails, it may have been done; doing it
-    /// again does no harm.
+    /// Puts the news into the list, unless that was done under this mark. When it fails, it may have been done; doing
+    /// it again does no harm.
     pub async fn announce(&self, mark: Mark, news: News, now: Timestamp) -> Result<Announced, StoreError> {
         match self {
             Self::Embedded(database) => Ok(embedded::announce(database, mark, &news, now).await?),

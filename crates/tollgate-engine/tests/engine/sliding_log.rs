@@ -9,7 +9,8 @@ const PLANS: &str = "
 tiers:
   exact: {quota: 3, quota_window: \"sliding:1h\", quota_algorithm: sliding_log, refund_on: 5xx}
   billed:
-    {quota: 3, quota_window: \"sliding:1h\", quota_algorithm: sliding_log, on_quota_exceeded: bill_overage, overage_cap: 2}
+    {quota: 3, quota_window: \"sliding:1h\", quota_algorithm: sliding_log,
+     on_quota_exceeded: bill_overage, overage_cap: 2}
 ";
 
 const HOUR: u64 = 3_600_000_000_000;

@@ -15,7 +15,9 @@ tiers:
   pooled: {quota: 10, quota_pool: key}
   sliding: {quota: 10, quota_window: sliding_day}
   kind: {quota: 10, refund_on: 5xx}
-  rated: {rate: 10, burst: 10, concurrency: 10, limits: {brief: {algorithm: fixed_window, limit: 10/minute, axis: quota}}}
+  rated:
+    {rate: 10, burst: 10, concurrency: 10,
+     limits: {brief: {algorithm: fixed_window, limit: 10/minute, axis: quota}}}
 ";
 
 const DAY: u32 = 86_400;

@@ -75,8 +75,8 @@ impl From<Alert> for AlertBody {
 
 /// List what happened that people should hear of
 ///
-/// The newest first. The last 1,000 are kept. Quotas are announced at 50, 80, 90 and 100 %, and when overage begins: each
-/// once for a period.
+/// The newest first. The last 1,000 are kept. Quotas are announced at 50, 80, 90 and 100 %, and when overage begins:
+/// each once for a period.
 #[utoipa::path(
     get,
     path = "/admin/v1/alerts",

@@ -101,7 +101,7 @@ fn logged(body: &TierBody, sink: &mut Sink) -> Option<Option<Place>> {
         Field::Wrong => return None,
     };
     if !slides {
-        let help = "write `quota_window: sliding_day` or `sliding:<duration>`, or remove it: calendar windows count exactly";
+        let help = "write `quota_window: sliding_day`, or remove it: calendar windows count exactly";
         sink.report(at.key, "`quota_algorithm` is for windows that slide, and this one does not", help);
         return None;
     }

@@ -14,8 +14,8 @@ use crate::admin::problem::{Error, Problem, ProblemEntry};
 
 /// Give an account negotiated limits
 ///
-/// The body is that of a tier, as in the policy file. The account's tier is `custom:<id>` then. What was used so far stays
-/// counted: the answer says what is left. With `preview=true` the answer is the same, but nothing is changed.
+/// The body is that of a tier, as in the policy file. The account's tier is `custom:<id>` then. What was used so far
+/// stays counted: the answer says what is left. With `preview=true` the answer is the same, but nothing is changed.
 #[utoipa::path(
     put,
     path = "/admin/v1/accounts/{id}/custom",

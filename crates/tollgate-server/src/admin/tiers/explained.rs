@@ -62,7 +62,7 @@ pub struct ExplainedLimit {
     /// The status of a refusal.
     #[schema(required, example = 429)]
     status: Option<u16>,
-    /// What one meter of it takes in memory at the most, in bytes, where that grows with every admission: a sliding log.
+    /// What one meter of it takes in memory at the most, in bytes, where that grows with every admission: of a log.
     #[schema(required, example = 1_600)]
     log_bytes_max: Option<u64>,
     /// What it admits at most.

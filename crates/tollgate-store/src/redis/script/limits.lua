@@ -6,8 +6,8 @@ local MOST, END, REMEMBERED = 9007199254740991, 4294967295000000, 86400000000
 
 -- The limits of the call. Kinds: 1 token bucket, 2 one whose numbers outgrow a double, 3 fixed window, 4 calendar,
 -- 5 two counts, 6 buckets or log, 7 slots. `v1` to `v6` are the numbers of the meter, of which the first is always the
--- instant from which it says nothing any more. What goes beyond a limit that `bills` is served: up to `over` beyond it, or
--- without end if that is nil.
+-- instant from which it says nothing any more. What goes beyond a limit that `bills` is served: up to `over` beyond it,
+-- or without end if that is nil.
 local limits, count, here = {}, 0, 6
 while here <= #head do
   local id, _, size = unpack_from('<c8HB', head, here)
