@@ -1,9 +1,10 @@
 //! Quotas that are nearly used up: who should hear of it does, once for each share and period.
 //!
-//! It is the level that is noticed and not its crossing: every admitted request of an account whose quota is half used
-//! looks whether its level was announced. So nothing is missed by a crash, and what was announced is remembered where
-//! it outlives one. The way of a request only compares two numbers, and below the first share nothing else; above it, it
-//! looks into a small table of this process, and at the most puts a note into a queue that it never waits for.
+//! It is the level that is noticed and not its crossing: every admitted request of an account whose quota is half
+//! used looks whether its level was announced. So nothing is missed by a crash, and what was announced is remembered
+//! where it outlives one. The way of a request only compares two numbers, and below the first share nothing else;
+//! above it, it looks into a small table of this process, and at the most puts a note into a queue that it never
+//! waits for.
 
 mod announce;
 mod level;

@@ -1,8 +1,8 @@
 //! Alerts in a Redis that several nodes share.
 //!
 //! A mark lies in the slot of its home, the list in one of its own, so that they cannot be written in one step. The
-//! mark is written first and holds the alert until that is in the list. The list is a sorted set of the very texts, so that
-//! the same alert put there again, by whoever finds such a mark, is there once.
+//! mark is written first and holds the alert until that is in the list. The list is a sorted set of the very texts,
+//! so that the same alert put there again, by whoever finds such a mark, is there once.
 
 use std::time::Duration;
 
