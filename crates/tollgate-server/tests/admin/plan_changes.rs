@@ -114,8 +114,8 @@ fn a_preview_changes_nothing_and_is_what_the_change_then_shows() {
         let (_, key) = place.key("acme");
         spend(&place, &key, 9);
         place.later(3_600);
-        let before = everything(&place);
         for tier in ["large", "billed", "pooled", "internal", "small"] {
+            let before = everything(&place);
             let body = json!({"tier": tier});
             let preview = place.json("PUT", &format!("{TIER}?preview=true"), &body).expect(200);
             assert_eq!((&preview["preview"], &preview["tier"]), (&json!(true), &json!(tier)));
