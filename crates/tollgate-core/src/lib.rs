@@ -4,9 +4,11 @@
 //! [`settle::settle`] charges all of those meters or none. Nothing in this crate reads a clock, a file or a socket, and
 //! nothing can fail for a reason outside its arguments: `now` is always given.
 
+pub mod audit;
 pub mod block;
 pub mod book;
 pub mod calendar;
+pub mod digest;
 pub mod file;
 pub mod headers;
 pub mod image;

@@ -142,6 +142,23 @@ impl Rule {
         }
     }
 
+    /// For how long what is used counts at the most.
+    pub fn counts_for(&self) -> Nanos {
+        let window = |rule: &Windowed, windows| Nanos(rule.window.as_nanos().saturating_mul(windows));
+        match self {
+            Self::TokenBucket(bucket) => bucket.fill_time(),
+            Self::FixedWindow(rule) | Self::SlidingLog(rule) => window(rule, 1),
+            // One window as the one before; or as long as a bucket is, which is never longer than its window.
+            Self::SlidingWindow(rule) | Self::SlidingBuckets(rule) => window(rule, 2),
+            Self::Calendar { calendar, .. } => match calendar.unit() {
+                // With the hour that a change of the clocks may add.
+                CalendarUnit::Day => Nanos::from_secs(25 * 3_600),
+                CalendarUnit::Month | CalendarUnit::BillingMonth => Nanos::from_secs((31 * 24 + 1) * 3_600),
+            },
+            Self::Concurrency { lease, .. } => *lease,
+        }
+    }
+
     /// The same rule with a share of its amount, never less than one.
     pub fn scaled(&self, share: Percent) -> Self {
         self.resized(|bucket| bucket.scaled(share), |limit, _| limit.share(share))

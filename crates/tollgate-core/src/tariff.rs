@@ -50,6 +50,8 @@ pub enum Charges {
     Conduct,
     /// Only quotas: usage that was admitted elsewhere is counted where it belongs. No rate suffers from what is past.
     Quotas,
+    /// One limit alone, whatever the route: its meter was found to be wrong, and is set right.
+    One(LimitId),
 }
 
 /// One request, as far as limits care.
@@ -110,7 +112,8 @@ impl Tariff {
     #[inline]
     pub fn plan(&self, request: &Request) -> ChargePlan<'_> {
         let mut plan = ChargePlan::new(request.home, request.now, request.mode, request.slot);
-        let counts = |line: &&Line| line.counts(request.route) || request.which == Charges::Everywhere;
+        let anywhere = matches!(request.which, Charges::Everywhere | Charges::One(_));
+        let counts = |line: &&Line| line.counts(request.route) || anywhere;
         for line in self.lines.iter().filter(counts).filter(|line| line.is_in(request)) {
             plan.add(line.charge(request));
         }
@@ -314,6 +317,7 @@ impl Line {
             Charges::Slots => self.takes_slots(),
             Charges::Amounts => !self.takes_slots(),
             Charges::Quotas => self.limit.axis == Axis::Quota && !self.takes_slots(),
+            Charges::One(id) => self.id == id,
         }
     }
 

@@ -12,8 +12,8 @@ pub mod edge;
 pub mod pressure;
 mod sketch;
 
-pub use admin::{ClientNow, ReputationNow, StrikesNow};
-pub use blocking::Blocking;
+pub use admin::{ClientNow, PressureNow, ReputationNow, StrikesNow};
+pub use blocking::{BlockError, Blocking};
 pub use blocks::BlockTable;
 pub use crowd::{Crowd, Seat};
 pub use edge::{EdgeTable, EdgeVerdict};

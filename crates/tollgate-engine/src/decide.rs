@@ -196,11 +196,13 @@ impl Engine {
 
     /// All limits together: every meter is charged, or none is. Under which limits, the caller's reputation says; if it
     /// turns out to be another than was thought, nothing was done, and it is asked again.
-    pub(crate) fn settle(&self, way: &Way<'_>, caller: Caller, mut permit: Permit) -> Decision {
+    pub(crate) fn settle(&self, way: &Way<'_>, mut caller: Caller, mut permit: Permit) -> Decision {
         let mut reputation = self.guess(&caller.plan, &caller.watched);
         loop {
             permit.plan = self.plan_for(&caller.plan, &caller.watched, reputation);
             match self.settle_under(way, &caller, &permit) {
+                // Nothing was done: what is refused in a crowd is held against nobody.
+                Ok((_, Answer::Denied(_), _)) if self.has_grown(&mut caller.watched) => {}
                 Ok((settled, answer, limits)) => {
                     let standing = self.stood(&caller.watched, reputation);
                     let mut decision = way.conclude(caller, permit, settled, answer, limits);

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tollgate_core::policy::{Policy, Proxies};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::Spool;
-use tollgate_store::database::Database;
+use tollgate_store::database::{Database, KeptBlock};
 use tollgate_store::directory::Directory;
 use tollgate_store::hash::HomeHasher;
 use tollgate_store::meters::{MeterTable, Swept};
@@ -131,10 +131,13 @@ impl Engine {
                 let clock = Arc::clone(&clock);
                 Blocking::shared(SharedBlocks::new(shared.blocks.clone()), move || clock.now())
             }
-            None => Blocking::alone(),
+            None => {
+                let memory = found.snapshot.blocks_memory();
+                Blocking::alone(parts.database.clone(), found.blocks, memory, clock.now())
+            }
         };
         Self {
-            watch: Watch::new(&parts.homes, clients_max, blocks),
+            watch: Watch::new(&parts.homes, parts.random, clients_max, blocks),
             snapshot: ArcSwap::from_pointee(found.snapshot),
             directory: parts.directory,
             meters: found.meters,
@@ -249,4 +252,5 @@ pub(crate) struct Found {
     pub(crate) names: Names,
     pub(crate) repeats: Repeats,
     pub(crate) saved: Saved,
+    pub(crate) blocks: Vec<KeptBlock>,
 }

@@ -5,6 +5,8 @@
 
 pub mod abuse;
 pub mod answer;
+pub mod audit;
+pub mod books;
 pub mod clock;
 pub mod clustered;
 mod decide;
@@ -33,6 +35,7 @@ mod unsettled;
 mod watch;
 
 pub use answer::ErrorCode;
+pub use books::Books;
 pub use clock::Clock;
 pub use clustered::{Clustered, ClusteredError};
 pub use decision::{Answer, Decision, Denial, StoreMode};

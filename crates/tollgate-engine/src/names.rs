@@ -27,4 +27,15 @@ impl Names {
         self.known.write().insert(name.to_owned(), number);
         Ok(number)
     }
+
+    /// The number of `name`, if it has one.
+    pub(crate) fn find(&self, name: &str) -> Option<u32> {
+        self.known.read().get(name).copied()
+    }
+
+    /// The name that has this number. Looks at all of them.
+    pub(crate) fn name(&self, number: u32) -> Option<String> {
+        let known = self.known.read();
+        known.iter().find(|(_, it)| **it == number).map(|(name, _)| name.clone())
+    }
 }

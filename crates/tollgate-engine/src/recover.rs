@@ -133,7 +133,10 @@ impl Engine {
         };
         let clock = (parts.clock)(latest);
         let Loaded { meters, repeats, position, limits, .. } = checkpoint;
-        let found = Found { snapshot, meters, names, repeats, saved: Saved { position, limits } };
+        let ended_after = clock.now().as_nanos().saturating_sub(snapshot.blocks_memory().0);
+        let blocks = parts.database.load_blocks(Timestamp::from_nanos(ended_after));
+        let blocks = blocks.map_err(RecoverError::Database)?;
+        let found = Found { snapshot, meters, names, repeats, saved: Saved { position, limits }, blocks };
         Ok((Self::assemble(parts, found, clock), recovered))
     }
 }

@@ -67,7 +67,18 @@ impl Engine {
         if done.is_err() {
             self.watch.touched.put_back(touched);
         }
+        let memory = self.snapshot.load().blocks_memory();
+        self.watch.blocks.save(memory, now).map_err(SaveError::Database)?;
         done
+    }
+
+    /// From where on records are needed: by the next start, and by the store that was not told of them yet.
+    pub(crate) fn needs_records_from(&self) -> Position {
+        let saved = self.saved.lock().position;
+        match self.shared {
+            None => saved,
+            Some(_) => saved.min(self.journal_begins()),
+        }
     }
 
     fn save_since(

@@ -7,9 +7,10 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use tollgate_core::file;
 use tollgate_core::file::Problem;
-use tollgate_core::policy::{Conduct, Policy, RouteIndex, Tier, TierName};
+use tollgate_core::policy::{Blocks, Conduct, Policy, RouteIndex, Tier, TierName};
 use tollgate_core::rule::TokenBucket;
 use tollgate_core::tariff::{AccountCalendar, Plan};
+use tollgate_core::time::Nanos;
 use tollgate_store::database::DatabaseError;
 use tollgate_store::directory::{PlanMemo, Standing, StoreError};
 use tollgate_store::meters::MeterTable;
@@ -105,6 +106,11 @@ impl PolicySnapshot {
     /// What is remembered of how callers behave.
     fn conduct(&self) -> Conduct {
         Conduct { reputation: self.policy.reputation, blocks: self.policy.blocks }
+    }
+
+    /// For how long a block is remembered after its end: the next one is longer until then.
+    pub(crate) fn blocks_memory(&self) -> Nanos {
+        self.policy.blocks.map_or(Blocks::MAX_DEFAULT, |blocks| blocks.max)
     }
 
     /// Counts up with every policy that came into force.

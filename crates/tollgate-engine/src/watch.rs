@@ -3,6 +3,7 @@
 //! The tables are this node's own and of fixed size. What must be exact, the reputation and the count of refusals, lies
 //! with the meters of the caller and is charged in the same step that refuses.
 
+mod origins;
 mod plans;
 mod seat;
 mod standings;
@@ -17,6 +18,7 @@ pub(crate) use plans::PlanCache;
 pub use standings::Standing;
 pub(crate) use steps::Watched;
 
+use origins::Origins;
 use plans::Size;
 use seat::Seats;
 use standings::Standings;
@@ -28,6 +30,7 @@ pub(crate) struct Watch {
     pub(crate) edge: EdgeTable,
     pub(crate) pressure: PressureTable,
     pub(crate) blocks: Blocking,
+    pub(crate) origins: Origins,
     /// Homes whose meters changed without a record in the spool.
     pub(crate) touched: Touched,
     seats: Seats,
@@ -36,14 +39,15 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// For this many clients with meters of their own.
-    pub(crate) fn new(homes: &HomeHasher, clients_max: usize, blocks: Blocking) -> Self {
+    /// For this many clients with meters of their own. `random` is something that no other process has.
+    pub(crate) fn new(homes: &HomeHasher, random: u64, clients_max: usize, blocks: Blocking) -> Self {
         Self {
             edge: EdgeTable::default(),
             pressure: PressureTable::default(),
             blocks,
+            origins: Origins::default(),
             touched: Touched::default(),
-            seats: Seats::new(homes.clone(), clients_max),
+            seats: Seats::new(homes.clone(), random, clients_max),
             standings: Standings::default(),
             plans: PlanCache::default(),
         }

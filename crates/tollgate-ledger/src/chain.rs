@@ -8,27 +8,30 @@
 //! Whoever can read the key can sign anything. Who keeps the public key and a checkpoint elsewhere can also tell that
 //! the end of everything was cut off.
 
-pub mod audit;
+mod audit_check;
 mod checkpoint;
-mod digest;
 mod error;
 mod extend;
 mod key;
 mod line;
 mod log;
+mod seen;
 mod sums;
 mod verify;
 
 use std::path::{Path, PathBuf};
 
+pub use audit_check::{AuditCheck, AuditVerified};
 pub use checkpoint::Checkpoint;
-pub use digest::Digest;
 pub use error::{ChainError, FirstBad, VerifyError, Why};
 pub use extend::Extended;
 pub use key::PublicKey;
 use key::SigningKey;
 use line::Head;
-pub use verify::{Verified, verify};
+use seen::Seen;
+pub use tollgate_core::audit;
+pub use tollgate_core::digest::Digest;
+pub use verify::{Checked, Verified, verify, verify_and_tell};
 
 use crate::spool::Position;
 
@@ -42,6 +45,8 @@ pub struct Chain {
     end: Option<Position>,
     /// Segments before it may be gone.
     pruned: Position,
+    /// How far the audit log was seen.
+    seen: Seen,
 }
 
 impl Chain {
@@ -50,7 +55,9 @@ impl Chain {
         std::fs::create_dir_all(dir).map_err(ChainError::at(dir))?;
         let key = SigningKey::load_or_make(&dir.join(key::FILE))?;
         let found = log::open(dir, &key)?;
-        Ok(Self { dir: dir.to_owned(), key, head: found.head, end: found.end, pruned: found.pruned })
+        let seen = Seen::open(dir, checkpoint::signed_audit(dir, &key.public())?)?;
+        let log::Opened { head, end, pruned } = found;
+        Ok(Self { dir: dir.to_owned(), key, head, end, pruned, seen })
     }
 
     /// The key with which signatures are checked.

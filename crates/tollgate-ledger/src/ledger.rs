@@ -12,12 +12,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tollgate_core::time::Timestamp;
+use tollgate_core::time::{Nanos, Timestamp};
 
 pub use error::{OpenLedgerError, PruneError};
 pub use settings::LedgerSettings;
 
-use crate::chain::{self, Chain, ChainError, Checkpoint, Extended, PublicKey, Verified, VerifyError, audit};
+use crate::chain::{
+    self, AuditCheck, Chain, ChainError, Checked, Checkpoint, Extended, PublicKey, Verified, VerifyError,
+    audit,
+};
 use crate::export::{self, ExportError, Exported, Format, Names};
 use crate::hour::Hour;
 use crate::seal::{Destination, Sealer};
@@ -36,11 +39,19 @@ const CHAIN: &str = "chain";
 #[derive(Debug)]
 pub struct Ledger {
     dir: PathBuf,
-    settings: LedgerSettings,
+    grace: Nanos,
+    retain: Mutex<Retain>,
     node: String,
     book: Arc<Book>,
     /// Opened when it is first wanted: a chain that is damaged stops nobody from counting.
     chain: Mutex<Option<Chain>>,
+}
+
+/// How long what is kept.
+#[derive(Clone, Copy, Debug)]
+struct Retain {
+    records: Nanos,
+    hours: Nanos,
 }
 
 /// What was removed.
@@ -58,8 +69,11 @@ impl Ledger {
         std::fs::create_dir_all(dir)
             .map_err(|source| OpenLedgerError::Io { path: dir.to_owned(), source })?;
         let book = Book::open(&dir.join(BOOK))?;
-        let node = settings::node_of(&book, settings.node.as_deref())?;
-        Ok(Self { dir: dir.to_owned(), settings, node, book: Arc::new(book), chain: Mutex::new(None) })
+        let LedgerSettings { node, grace, retain_records, retain_hours } = settings;
+        let node = settings::node_of(&book, node.as_deref())?;
+        let retain = Mutex::new(Retain { records: retain_records, hours: retain_hours });
+        let (book, chain) = (Arc::new(book), Mutex::new(None));
+        Ok(Self { dir: dir.to_owned(), grace, retain, node, book, chain })
     }
 
     /// The name of the node: part of the names of its objects and of the ids of its events.
@@ -89,7 +103,7 @@ impl Ledger {
 
     /// Closes the hours that are over.
     pub fn close_due(&self, spool: &Spool, now: Timestamp) -> Result<Closed, RollError> {
-        self.book.close_due(spool, now, self.settings.grace)
+        self.book.close_due(spool, now, self.grace)
     }
 
     /// Counts the records of these hours once more, and compares.
@@ -128,6 +142,16 @@ impl Ledger {
         self.with_chain(|chain| chain.checkpoint(spool, audit, now))
     }
 
+    /// The last entry of the audit log that was seen. Where there are newer ones, [`Ledger::see_audit`] wants them.
+    pub fn audit_head(&self) -> Result<audit::Head, ChainError> {
+        self.with_chain(|chain| Ok(chain.audit_head()))
+    }
+
+    /// Keeps the links of entries that are new in the audit log.
+    pub fn see_audit(&self, heads: &[audit::Head]) -> Result<(), ChainError> {
+        self.with_chain(|chain| chain.see_audit(heads))
+    }
+
     /// The key with which the chain can be checked.
     pub fn public_key(&self) -> Result<PublicKey, ChainError> {
         self.with_chain(|chain| Ok(chain.public_key()))
@@ -145,6 +169,11 @@ impl Ledger {
         Ok(done)
     }
 
+    /// From now on everything is kept for this long.
+    pub fn keep_for(&self, retain: Nanos) {
+        *self.retain.lock() = Retain { records: retain, hours: retain };
+    }
+
     /// Removes what is older than is to be kept: segments that are counted, chained and, if hours are exported,
     /// sealed; and rows of hours that are sealed likewise. Nothing from `keep_from` on goes from the spool.
     pub fn prune(
@@ -154,8 +183,8 @@ impl Ledger {
         needs: Needs,
         now: Timestamp,
     ) -> Result<Pruned, PruneError> {
-        let LedgerSettings { retain_records, retain_hours, .. } = self.settings;
-        let done = self.book.done_before(now, retain_records, needs)?.min(keep_from);
+        let Retain { records, hours } = *self.retain.lock();
+        let done = self.book.done_before(now, records, needs)?.min(keep_from);
         let segments = spool.segments_from(spool.first());
         let whole = segments.iter().map(|segment| segment.end()).take_while(|end| *end <= done).last();
         let mut pruned = Pruned::default();
@@ -167,12 +196,28 @@ impl Ledger {
                 forgotten.map_err(|source| PruneError::Io { path: spool.dir().to_owned(), source })?;
             self.with_chain(|chain| chain.drop_sums_before(spool.first()))?;
         }
-        pruned.shed = self.book.shed(now, retain_hours, needs)?;
+        pruned.shed = self.book.shed(now, hours, needs)?;
         Ok(pruned)
     }
 
     /// Checks the spool in `spool` against the chain of the ledger in `dir`. It needs neither of them to be open.
     pub fn verify(dir: &Path, spool: &Path, expected: Option<PublicKey>) -> Result<Verified, VerifyError> {
         chain::verify(&dir.join(CHAIN), spool, expected)
+    }
+
+    /// The same, and says how far it has come.
+    pub fn verify_and_tell(
+        dir: &Path,
+        spool: &Path,
+        expected: Option<PublicKey>,
+        tell: &mut dyn FnMut(Checked),
+    ) -> Result<Verified, VerifyError> {
+        chain::verify_and_tell(&dir.join(CHAIN), spool, expected, tell)
+    }
+
+    /// Checks the audit log at `log` against what the ledger in `dir` has signed and seen of it. To be called before
+    /// the log is read.
+    pub fn check_audit(dir: &Path, log: &Path, signed: audit::Head) -> Result<AuditCheck, VerifyError> {
+        AuditCheck::open(&dir.join(CHAIN), log, signed)
     }
 }

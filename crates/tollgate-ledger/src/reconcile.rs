@@ -35,6 +35,20 @@ impl Totals {
         totals
     }
 
+    /// The same without callers that have no account.
+    #[must_use]
+    pub fn of_accounts(mut self) -> Self {
+        self.0.retain(|(account, _), _| !account.is_empty());
+        self
+    }
+
+    /// Adds all of the other.
+    pub fn merge(&mut self, other: Self) {
+        for (key, amount) in other.0 {
+            *self.0.entry(key).or_default() += amount;
+        }
+    }
+
     /// Whether all of it is known by the hour.
     fn is_by_hour(&self) -> bool {
         self.0.keys().all(|(_, hour)| hour.is_some())

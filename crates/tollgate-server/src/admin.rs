@@ -17,12 +17,14 @@ mod list;
 mod metrics;
 mod openapi;
 mod policy;
+mod pressure;
 mod problem;
 mod ready;
 mod reload;
 mod service;
 pub mod tiers;
 mod token;
+mod usage;
 
 use std::sync::Arc;
 
@@ -30,7 +32,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use parking_lot::Mutex;
 use tollgate_core::time::Timestamp;
-use tollgate_engine::Engine;
+use tollgate_engine::{Books, Engine};
 use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -46,8 +48,8 @@ use problem::{Error, Problem};
 /// What the admin API works on.
 #[derive(Clone, Debug)]
 pub struct AdminState {
-    /// Decides, and knows accounts and keys.
-    pub engine: Arc<Engine>,
+    /// What was used. Its engine decides, and knows accounts and keys.
+    pub books: Arc<Books>,
     /// Opens the API.
     pub token: AdminToken,
     /// The policy file.
@@ -57,6 +59,7 @@ pub struct AdminState {
 /// What endpoints see.
 struct Admin {
     engine: Arc<Engine>,
+    books: Arc<Books>,
     token: AdminToken,
     reload: Arc<ReloadState>,
     failures: Mutex<Failures>,
@@ -67,9 +70,10 @@ type Shared = Arc<Admin>;
 
 /// The API, ready to be served.
 pub fn router(state: AdminState) -> Router {
-    let AdminState { engine, token, reload } = state;
+    let AdminState { books, token, reload } = state;
+    let engine = Arc::clone(books.engine());
     let started = engine.now();
-    let admin = Arc::new(Admin { engine, token, reload, failures: Mutex::default(), started });
+    let admin = Arc::new(Admin { engine, books, token, reload, failures: Mutex::default(), started });
     let (router, _) = contents().split_for_parts();
     router
         .fallback(|| async { Problem::new(Error::NotFound, "There is nothing at this path.") })
@@ -96,6 +100,10 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(blocks::delete::delete))
         .routes(routes!(clients::show::show))
         .routes(routes!(clients::reset::reset))
+        .routes(routes!(usage::show::show))
+        .routes(routes!(usage::export::export))
+        .routes(routes!(usage::reconcile::reconcile))
+        .routes(routes!(pressure::list))
         .routes(routes!(tiers::list::list))
         .routes(routes!(policy::show::show))
         .routes(routes!(policy::validate::validate))

@@ -1,8 +1,11 @@
-//! One SQLite file: the directory, names as numbers, and checkpoints of the meters.
+//! One SQLite file: the directory, names as numbers, blocks, and checkpoints of the meters.
 //!
 //! One thread writes, one reads for people. Writes that wait while another is being made durable share the next
 //! transaction, each in a savepoint of its own; their answers are sent after the commit.
 
+pub(crate) mod audit;
+mod audit_file;
+mod blocks;
 mod checkpoint;
 pub(crate) mod column;
 mod error;
@@ -23,6 +26,8 @@ use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
+pub use audit_file::{AuditFile, LogPlace};
+pub use blocks::KeptBlock;
 pub use checkpoint::{Checkpoint, IdempotencyRow, MeterRow};
 pub use error::DatabaseError;
 use file::FileLock;
@@ -34,6 +39,9 @@ use writer::WriterThread;
 
 /// The most writes in line, and the most reads.
 const QUEUE_MAX: usize = 10_000;
+
+/// Under this key the database of a node that shares its store keeps the number of the node.
+pub const NODE_KEY: &str = "node";
 
 type Read = Box<dyn FnOnce(&Connection) + Send>;
 

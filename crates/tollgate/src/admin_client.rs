@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::cli::Admin;
 use crate::exit::Exit;
+use crate::http_client::{Content, Download, Patience};
 use crate::output::{self, Format};
 use crate::service::{Refusal, Service};
 
@@ -39,23 +40,47 @@ impl AdminClient {
     }
 
     pub(crate) fn get(&self, path: &str) -> anyhow::Result<Value> {
-        self.ask(Method::GET, path, None)
+        self.ask(Method::GET, path, Content::Nothing, Patience::Usual)
     }
 
     pub(crate) fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
-        self.ask(Method::POST, path, Some(body))
+        self.ask(Method::POST, path, Content::Json(body), Patience::Usual)
     }
 
     pub(crate) fn put(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
-        self.ask(Method::PUT, path, Some(body))
+        self.ask(Method::PUT, path, Content::Json(body), Patience::Usual)
     }
 
     pub(crate) fn delete(&self, path: &str) -> anyhow::Result<Value> {
-        self.ask(Method::DELETE, path, None)
+        self.ask(Method::DELETE, path, Content::Nothing, Patience::Usual)
     }
 
-    fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> anyhow::Result<Value> {
-        let answer = self.service.ask(method, path, Some(self.token.header()), body);
+    /// Sends something that the server has much to read for.
+    pub(crate) fn post_long(&self, path: &str, body: Content<'_>) -> anyhow::Result<Value> {
+        self.ask(Method::POST, path, body, Patience::Long)
+    }
+
+    /// Fetches a file, piece by piece.
+    pub(crate) fn download(
+        &self,
+        path: &str,
+        each: impl FnMut(Download<'_>) -> std::io::Result<()>,
+    ) -> anyhow::Result<()> {
+        self.with_hint(self.service.download(path, Some(self.token.header()), each))
+    }
+
+    fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: Content<'_>,
+        patience: Patience,
+    ) -> anyhow::Result<Value> {
+        self.with_hint(self.service.ask(method, path, Some(self.token.header()), body, patience))
+    }
+
+    /// A token that is refused came from somewhere.
+    fn with_hint<T>(&self, answer: anyhow::Result<T>) -> anyhow::Result<T> {
         answer.map_err(|error| match error.downcast::<Refusal>() {
             Ok(refusal) if refusal.status() == 401 => refusal.hint(self.token.origin()).into(),
             Ok(refusal) => refusal.into(),

@@ -6,6 +6,7 @@ mod block;
 mod check;
 mod client;
 mod key;
+mod usage;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ pub(crate) use block::{Block, BlockAdd, BlockList, BlockRemove};
 pub(crate) use check::Check;
 pub(crate) use client::{Client, ClientReset, ClientShow};
 pub(crate) use key::{Key, KeyCreate, KeyList, KeyRevoke, KeyRotate, KeyShow};
+pub(crate) use usage::{Against, ExportFormat, Period, Usage, UsageExport, UsageReconcile, UsageShow};
 
 /// An exact gatekeeper for APIs sold in plans: rate, quota and concurrency in one decision, recorded for the bill.
 #[derive(Parser, Debug)]
@@ -90,6 +92,13 @@ Example:
 Example:
   tollgate client show cl_0f1e2d3c4b5a69788796a5b4c3d2e1f0")]
     Client(Client),
+
+    /// Show what was used, export it, and find out whether everybody agrees on it.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Example:
+  tollgate usage show acme --from 7d && tollgate usage reconcile")]
+    Usage(Usage),
 
     /// Ask a running server whether a request would be admitted, and charge it unless told otherwise.
     #[command(after_help = "\

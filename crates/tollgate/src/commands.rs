@@ -12,6 +12,7 @@ mod config;
 mod key;
 mod ready;
 mod serve;
+mod usage;
 
 pub(crate) use serve::admin_token_path;
 
@@ -24,6 +25,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<Exit> {
         Command::Key(command) => key::run(command),
         Command::Block(command) => block::run(command),
         Command::Client(command) => client::run(command),
+        Command::Usage(command) => usage::run(command),
         Command::Check(args) => check::run(args),
         Command::Ready(args) => ready::run(args),
         Command::Completions(args) => completions::run(args),

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use http::{HeaderValue, Method};
 use serde_json::Value;
 
-use crate::http_client::{self, Call, CallError, Endpoint};
+use crate::http_client::{self, Call, CallError, Content, Download, Endpoint, Patience};
 
 /// An API of a running server.
 pub(crate) struct Service {
@@ -35,14 +35,34 @@ impl Service {
         method: Method,
         path: &str,
         token: Option<&HeaderValue>,
-        body: Option<&Value>,
+        body: Content<'_>,
+        patience: Patience,
     ) -> anyhow::Result<Value> {
-        let call = Call { method, path, token, body };
+        let call = Call { method, path, token, body, patience };
         let answer = http_client::call(&self.endpoint, &call).map_err(|error| self.explain(&error))?;
         if answer.status.is_success() {
             return Ok(answer.body);
         }
         Err(Refusal { status: answer.status.as_u16(), document: answer.body, hint: None }.into())
+    }
+
+    /// Asks for a file, and hands it over piece by piece.
+    pub(crate) fn download(
+        &self,
+        path: &str,
+        token: Option<&HeaderValue>,
+        each: impl FnMut(Download<'_>) -> std::io::Result<()>,
+    ) -> anyhow::Result<()> {
+        let (body, patience) = (Content::Nothing, Patience::Long);
+        let call = Call { method: Method::GET, path, token, body, patience };
+        let answer =
+            http_client::download(&self.endpoint, &call, each).map_err(|error| self.explain(&error))?;
+        match answer {
+            None => Ok(()),
+            Some(answer) => {
+                Err(Refusal { status: answer.status.as_u16(), document: answer.body, hint: None }.into())
+            }
+        }
     }
 
     fn explain(&self, error: &CallError) -> anyhow::Error {
@@ -54,7 +74,9 @@ impl Service {
             CallError::NotJson(_) | CallError::Broken(_) => {
                 anyhow!("{endpoint} does not answer as Tollgate does: {error}. Another address: {option}")
             }
-            CallError::TooLarge | CallError::Unwritable(_) => anyhow!("{endpoint}: {error}"),
+            CallError::TooLarge | CallError::Unwritable(_) | CallError::Unwritten(_) => {
+                anyhow!("{endpoint}: {error}")
+            }
         }
     }
 }

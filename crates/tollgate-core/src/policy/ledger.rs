@@ -1,5 +1,6 @@
 //! The settings of the ledger and of alerts.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use super::url::HttpUrl;
@@ -46,6 +47,17 @@ impl ExportTarget {
         let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'.' | b'-');
         ((3..=63).contains(&bucket.len()) && bucket.bytes().all(inner))
             .then(|| Self::S3 { bucket: bucket.to_owned(), prefix: prefix.trim_matches('/').to_owned() })
+    }
+}
+
+/// As it is read.
+impl fmt::Display for ExportTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory(path) => write!(f, "file://{}", path.display()),
+            Self::S3 { bucket, prefix } if prefix.is_empty() => write!(f, "s3://{bucket}"),
+            Self::S3 { bucket, prefix } => write!(f, "s3://{bucket}/{prefix}"),
+        }
     }
 }
 

@@ -13,8 +13,8 @@ use tollgate_core::settle::Readings;
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_store::redis::Away;
-use tollgate_store::redis::blocks::ShareError;
 
+use crate::abuse::{BlockError, Squeezed};
 use crate::engine::Engine;
 use crate::identify::ClientId;
 
@@ -32,6 +32,9 @@ pub struct ClientNow {
     pub strikes: Option<StrikesNow>,
     /// Its block, if it is blocked.
     pub block: Option<Block>,
+    /// What is known of the address that it came from last; nothing where pressure is not watched, or it was not seen
+    /// lately on this node.
+    pub pressure: Option<PressureNow>,
     /// What its limits say.
     pub limits: Vec<LimitNow>,
 }
@@ -43,6 +46,15 @@ pub struct ReputationNow {
     pub score: u8,
     /// How bad that is.
     pub bucket: Bucket,
+}
+
+/// The pressure on the address of a client.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PressureNow {
+    /// The keyed hash of the address.
+    pub address: u64,
+    /// What is known of it, if it is squeezed.
+    pub squeezed: Option<Squeezed>,
 }
 
 /// Refusals that count towards a block.
@@ -66,12 +78,12 @@ impl Engine {
     }
 
     /// Blocks a caller on every node, or on none.
-    pub async fn block(&self, block: Block, now: Timestamp) -> Result<Block, ShareError> {
+    pub async fn block(&self, block: Block, now: Timestamp) -> Result<Block, BlockError> {
         self.watch.blocks.put(block, now).await
     }
 
     /// Lifts the block of a caller on every node, or on none. What it was, if there was one.
-    pub async fn unblock(&self, caller: Caller, now: Timestamp) -> Result<Option<Block>, ShareError> {
+    pub async fn unblock(&self, caller: Caller, now: Timestamp) -> Result<Option<Block>, BlockError> {
         self.watch.blocks.lift(caller, now).await
     }
 
@@ -89,7 +101,19 @@ impl Engine {
         let strikes =
             of(LimitName::STRIKES).map(|limit| StrikesNow { count: limit.used, limit: limit.limit });
         let block = self.block_of(Caller::client(client.0), now);
-        Ok(Some(ClientNow { tier: plan.name.clone(), reputation, strikes, block, limits }))
+        let pressure = self.pressure_on(client, now);
+        Ok(Some(ClientNow { tier: plan.name.clone(), reputation, strikes, block, pressure, limits }))
+    }
+
+    /// The addresses behind `after` that are squeezed on this node, `max` of them at the most.
+    pub fn squeezed(&self, after: Option<u64>, now: Timestamp, max: usize) -> Vec<Squeezed> {
+        self.watch.pressure.list(after, now, max)
+    }
+
+    fn pressure_on(&self, client: ClientId, now: Timestamp) -> Option<PressureNow> {
+        self.snapshot.load().policy().pressure?;
+        let address = self.watch.origins.of(client.0)?;
+        Some(PressureNow { address, squeezed: self.watch.pressure.find(address, now) })
     }
 
     /// Gives a client its reputation back, and forgets its refusals.

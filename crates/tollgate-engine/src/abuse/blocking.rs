@@ -1,26 +1,65 @@
-//! Blocks of this node, and of all nodes where several share a store: what one blocks, all of them do.
+//! Blocks of this node, which outlive its process; and of all nodes where several share a store: what one blocks, all
+//! of them do.
 
+mod disk;
+
+use std::fmt;
 use std::sync::Arc;
 
 use tollgate_core::block::{Block, Caller};
 use tollgate_core::policy::Blocks;
-use tollgate_core::time::Timestamp;
+use tollgate_core::time::{Nanos, Timestamp};
+use tollgate_store::database::{Database, DatabaseError, KeptBlock};
 use tollgate_store::redis::blocks::{BlockNews, ShareError, SharedBlock, SharedBlocks, Watching};
 
+use self::disk::Disk;
 use super::blocks::BlockTable;
 
 /// Who is blocked.
 #[derive(Debug)]
 pub struct Blocking {
     table: Arc<BlockTable>,
-    /// Nothing: there are no other nodes.
-    others: Option<(SharedBlocks, Watching)>,
+    kept: Kept,
 }
 
+/// Who else has to know.
+#[derive(Debug)]
+enum Kept {
+    /// The disk: there are no other nodes.
+    Here(Disk),
+    /// The other nodes, and the store that they share.
+    There { others: SharedBlocks, _watching: Watching },
+}
+
+/// Why nobody was blocked, and no block lifted.
+#[derive(Debug)]
+pub enum BlockError {
+    /// Other nodes could not be told.
+    Share(ShareError),
+    /// It could not be written down.
+    Database(DatabaseError),
+}
+
+impl fmt::Display for BlockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Share(error) => error.fmt(f),
+            Self::Database(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BlockError {}
+
 impl Blocking {
-    /// The blocks of a node that is alone.
-    pub fn alone() -> Self {
-        Self { table: Arc::default(), others: None }
+    /// The blocks of a node that is alone: those that its database has kept, of which each is remembered for `memory`
+    /// after its end.
+    pub fn alone(database: Database, kept: Vec<KeptBlock>, memory: Nanos, now: Timestamp) -> Self {
+        let (table, found) = (Arc::new(BlockTable::default()), kept.len());
+        for block in kept {
+            table.restore(block, memory, now);
+        }
+        Self { kept: Kept::Here(Disk::new(database, Arc::clone(&table), found)), table }
     }
 
     /// The blocks of a node among others. `now` is its clock: other nodes' blocks end by it. Must be called within a
@@ -29,7 +68,7 @@ impl Blocking {
         let table = Arc::new(BlockTable::default());
         let heard = Arc::clone(&table);
         let watching = others.watch(move |news| hear(&heard, news, now()));
-        Self { table, others: Some((others, watching)) }
+        Self { table, kept: Kept::There { others, _watching: watching } }
     }
 
     /// Until when a caller is blocked, if it is. Asks nobody.
@@ -41,28 +80,44 @@ impl Blocking {
     /// Blocks a caller that was refused too often, here and then everywhere.
     pub fn block(&self, caller: Caller, now: Timestamp, blocks: &Blocks) -> Block {
         let block = self.table.block(caller, now, blocks);
-        if let Some((others, _)) = &self.others
-            && block.since == now
-        {
-            others.share(SharedBlock::of(block.clone(), now));
+        if block.since == now {
+            match &self.kept {
+                Kept::Here(disk) => disk.note(caller),
+                Kept::There { others, .. } => others.share(SharedBlock::of(block.clone(), now)),
+            }
         }
         block
     }
 
-    /// Does what an administrator says, everywhere or, where that fails, nowhere.
-    pub async fn put(&self, block: Block, now: Timestamp) -> Result<Block, ShareError> {
-        if let Some((others, _)) = &self.others {
-            others.put(&SharedBlock::of(block.clone(), now)).await?;
+    /// Does what an administrator says, for good and everywhere or, where that fails, nowhere.
+    pub async fn put(&self, block: Block, now: Timestamp) -> Result<Block, BlockError> {
+        match &self.kept {
+            Kept::Here(disk) => disk.put(block).await.map_err(BlockError::Database),
+            Kept::There { others, .. } => {
+                let shared = SharedBlock::of(block.clone(), now);
+                others.put(&shared).await.map_err(BlockError::Share)?;
+                Ok(self.table.put(block))
+            }
         }
-        Ok(self.table.put(block))
     }
 
     /// Lifts a block everywhere or, where that fails, nowhere. What was lifted, if there was one.
-    pub async fn lift(&self, caller: Caller, now: Timestamp) -> Result<Option<Block>, ShareError> {
-        if let Some((others, _)) = &self.others {
-            others.lift(caller).await?;
+    pub async fn lift(&self, caller: Caller, now: Timestamp) -> Result<Option<Block>, BlockError> {
+        match &self.kept {
+            Kept::Here(disk) => disk.lift(caller, now).await.map_err(BlockError::Database),
+            Kept::There { others, .. } => {
+                others.lift(caller).await.map_err(BlockError::Share)?;
+                Ok(self.table.lift(caller, now))
+            }
         }
-        Ok(self.table.lift(caller, now))
+    }
+
+    /// Saves what is not on disk yet, and forgets there what ended `memory` ago. Blocking.
+    pub fn save(&self, memory: Nanos, now: Timestamp) -> Result<(), DatabaseError> {
+        match &self.kept {
+            Kept::Here(disk) => disk.save(memory, now),
+            Kept::There { .. } => Ok(()),
+        }
     }
 
     /// The block of a caller, if it is blocked.
@@ -102,7 +157,7 @@ mod tests {
     use tollgate_core::block::Origin;
     use tollgate_core::plan::HomeId;
     use tollgate_core::policy::AppliesTo;
-    use tollgate_core::time::{Nanos, Window};
+    use tollgate_core::time::Window;
 
     use super::*;
 
@@ -140,21 +195,95 @@ mod tests {
         assert_eq!(blocked(&table), [2, 3, 5]);
     }
 
+    const HOUR: Nanos = Nanos::from_secs(3_600);
+    const SETTINGS: Blocks = Blocks {
+        applies_to: AppliesTo::Clients,
+        after: 10,
+        within: Window::MINUTE,
+        first: Nanos::from_secs(60),
+        max: HOUR,
+    };
+
+    /// The blocks in a folder, as a process finds them that starts now.
+    fn open(folder: &tempfile::TempDir, now: Timestamp) -> (Blocking, Database) {
+        let database = Database::open(&folder.path().join("t.db")).unwrap();
+        let kept = database.load_blocks(Timestamp::from_nanos(now.as_nanos() - HOUR.0)).unwrap();
+        (Blocking::alone(database.clone(), kept, HOUR, now), database)
+    }
+
     #[tokio::test]
     async fn a_node_that_is_alone_blocks_and_lifts_by_itself() {
-        let blocking = Blocking::alone();
+        let folder = tempfile::tempdir().unwrap();
+        let (blocking, _database) = open(&folder, START);
         let caller = Caller::client(HomeId(1));
-        let settings = Blocks {
-            applies_to: AppliesTo::Clients,
-            after: 10,
-            within: Window::MINUTE,
-            first: Nanos::from_secs(60),
-            max: Nanos::from_secs(3_600),
-        };
-        let block = blocking.block(caller, START, &settings);
+        let block = blocking.block(caller, START, &SETTINGS);
         assert_eq!(blocking.is_blocked(caller, START), Some(block.until));
-        assert_eq!(blocking.lift(caller, START).await, Ok(Some(block.clone())));
-        assert_eq!(blocking.put(block.clone(), START).await, Ok(block));
+        assert_eq!(blocking.lift(caller, START).await.unwrap(), Some(block.clone()));
+        assert_eq!(blocking.put(block.clone(), START).await.unwrap(), block);
         assert_eq!(blocking.count(START), 1);
+    }
+
+    #[tokio::test]
+    async fn blocks_and_how_long_they_were_outlive_the_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let callers: Vec<Caller> = (1..=4).map(|home| Caller::client(HomeId(home << 100))).collect();
+        let (blocking, database) = open(&folder, START);
+        for caller in &callers[..2] {
+            blocking.block(*caller, START, &SETTINGS);
+        }
+        let by_hand = |caller| Block {
+            caller,
+            since: START,
+            until: START.plus(HOUR),
+            origin: Origin::Manual,
+            reason: tollgate_core::block::Reason::new("scrapes").ok(),
+        };
+        for caller in &callers[1..] {
+            blocking.put(by_hand(*caller), START).await.unwrap();
+        }
+        blocking.lift(callers[3], START).await.unwrap();
+        let before = blocking.list(None, START, 10);
+        drop((blocking, database));
+
+        let (blocking, database) = open(&folder, START);
+        assert_eq!(blocking.list(None, START, 10), before);
+        assert_eq!(before.len(), 3);
+        drop((blocking, database));
+
+        // The first is over, and not forgotten: the next is twice as long. After an hour all of it is.
+        let later = START.plus(Nanos::from_secs(100));
+        let (blocking, database) = open(&folder, later);
+        assert_eq!(blocking.count(later), 2);
+        let next = blocking.block(callers[0], later, &SETTINGS);
+        assert_eq!(next.until.since(later), Nanos::from_secs(120));
+        let much_later = START.plus(Nanos(3 * HOUR.0));
+        blocking.save(HOUR, much_later).unwrap();
+        assert_eq!(database.load_blocks(Timestamp::EPOCH).unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_written_down_is_not_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let (blocking, database) = open(&folder, START);
+        // As on a disk that is full.
+        database.limit_pages(1).wait().unwrap();
+        let by_hand = |home| Block {
+            caller: Caller::client(HomeId(home)),
+            since: START,
+            until: START.plus(HOUR),
+            origin: Origin::Manual,
+            reason: tollgate_core::block::Reason::new(&"a".repeat(200)).ok(),
+        };
+        for home in 1..1_000 {
+            match blocking.put(by_hand(home), START).await {
+                Ok(block) => assert_eq!(blocking.find(block.caller, START), Some(block)),
+                Err(error) => {
+                    assert!(matches!(error, BlockError::Database(_)), "{error}");
+                    assert_eq!(blocking.find(by_hand(home).caller, START), None);
+                    return;
+                }
+            }
+        }
+        unreachable!("the disk was never full");
     }
 }

@@ -18,6 +18,8 @@ use tollgate_core::block::{Block, Caller};
 use tollgate_core::policy::Blocks;
 use tollgate_core::time::{Nanos, Timestamp};
 
+use tollgate_store::database::KeptBlock;
+
 use self::shard::Shard;
 
 const SHARDS: usize = 64;
@@ -79,6 +81,16 @@ impl BlockTable {
     /// The block of a caller, if it is blocked.
     pub fn find(&self, caller: Caller, now: Timestamp) -> Option<Block> {
         self.shards[shard_of(caller)].read().find(caller, now)
+    }
+
+    /// What is to be kept of a caller: its block, or how long the last one was.
+    pub(super) fn kept(&self, caller: Caller) -> Option<KeptBlock> {
+        self.shards[shard_of(caller)].read().kept(caller)
+    }
+
+    /// Takes back what was kept, unless it ended more than `memory` ago.
+    pub(super) fn restore(&self, kept: KeptBlock, memory: Nanos, now: Timestamp) {
+        self.write(kept.block.caller, |shard| shard.restore(kept, memory, now));
     }
 
     /// Blocks a caller that was refused too often. A caller whose last block ended less than `max` ago is blocked for

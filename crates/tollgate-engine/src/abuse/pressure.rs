@@ -77,17 +77,28 @@ impl PressureTable {
 
     /// Whether an address is squeezed.
     pub fn look(&self, address: u64, now: Timestamp) -> Squeeze {
-        match self.set_of(address).and_then(|set| set.lock().look(address, now)) {
+        match self.find(address, now) {
             Some(squeezed) => Squeeze::Until(squeezed.until),
             None => Squeeze::No,
         }
     }
 
-    /// The addresses that are squeezed, `max` of them at the most.
-    pub fn list(&self, now: Timestamp, max: usize) -> Vec<Squeezed> {
+    /// What is known of an address, if it is squeezed.
+    pub fn find(&self, address: u64, now: Timestamp) -> Option<Squeezed> {
+        self.set_of(address)?.lock().look(address, now)
+    }
+
+    /// The addresses behind `after` that are squeezed, in the order of the table, `max` of them at the most.
+    pub fn list(&self, after: Option<u64>, now: Timestamp, max: usize) -> Vec<Squeezed> {
         let mut found = Vec::new();
-        for set in self.sets.get().into_iter().flatten() {
-            found.extend(set.lock().squeezed(now).take(max - found.len()));
+        let Some(sets) = self.sets.get() else { return found };
+        let first = after.map_or(0, |after| place(after, sets.len()));
+        for (at, set) in sets.iter().enumerate().skip(first) {
+            let mut here: Vec<Squeezed> = set.lock().squeezed(now).collect();
+            here.sort_unstable_by_key(|squeezed| squeezed.address);
+            let is_behind = |address| at > first || after.is_none_or(|after| address > after);
+            let here = here.into_iter().filter(|squeezed| is_behind(squeezed.address));
+            found.extend(here.take(max - found.len()));
             if found.len() == max {
                 break;
             }

@@ -86,7 +86,7 @@ impl Engine {
         if let Some(denial) = self.blocked(client.home, Sharer::ALL, way.now) {
             return Err(Unknown::Refused(Box::new(denial)));
         }
-        let watched = self.watch_client(way, &client);
+        let watched = self.watch_client(way, &client, &plan);
         Ok(Caller { plan, home: watched.home, watched, account: None, key: None })
     }
 

@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// Up to where everything that was owed is settled.
-    fn journal_begins(&self) -> Position {
+    pub(crate) fn journal_begins(&self) -> Position {
         let noted = self.database.meta(SETTLED).ok().flatten();
         let noted = noted.and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes);
         Position(noted.unwrap_or(0)).max(self.spool.first())

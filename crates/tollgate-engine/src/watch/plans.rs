@@ -29,8 +29,8 @@ pub(super) struct Size {
     pub(super) share: Percent,
     /// The reputation that it is for, if one is kept.
     pub(super) bucket: Option<Bucket>,
-    /// It is shared by 2 to the power of this many callers.
-    pub(super) members_log2: u8,
+    /// It is for a home that 2 to the power of this many callers share.
+    pub(super) members_log2: Option<u8>,
 }
 
 impl<K> Default for PlanCache<K> {

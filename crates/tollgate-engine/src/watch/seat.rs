@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use tollgate_core::time::Timestamp;
+use tollgate_core::tariff::Plan;
+use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_store::hash::HomeHasher;
 use tollgate_store::meters::MeterTable;
 
@@ -22,17 +23,24 @@ pub(super) struct Seats {
 }
 
 impl Seats {
-    pub(super) fn new(homes: HomeHasher, clients_max: usize) -> Self {
+    /// `random` is something that no other process has.
+    pub(super) fn new(homes: HomeHasher, random: u64, clients_max: usize) -> Self {
         Self {
-            crowd: Crowd::new(homes, Crowd::SEATS_LOG2_DEFAULT),
+            crowd: Crowd::new(homes, random, Crowd::SEATS_LOG2_DEFAULT),
             clients_max,
             seen: AtomicU64::new(0),
             is_full: AtomicBool::new(false),
         }
     }
 
-    /// The home that a client shares with others. Nothing: it has one of its own.
-    pub(super) fn shared(&self, client: &Client, meters: &MeterTable, now: Timestamp) -> Option<Seat> {
+    /// The home that a client of this plan shares with others. Nothing: it has one of its own.
+    pub(super) fn shared(
+        &self,
+        client: &Client,
+        plan: &Plan,
+        meters: &MeterTable,
+        now: Timestamp,
+    ) -> Option<Seat> {
         if self.seen.fetch_add(1, Ordering::Relaxed).is_multiple_of(COUNT_EVERY) {
             self.is_full.store(meters.homes() >= self.clients_max, Ordering::Relaxed);
         }
@@ -40,6 +48,13 @@ impl Seats {
         if !self.is_full.load(Ordering::Relaxed) || meters.has(client.home) {
             return None;
         }
-        Some(self.crowd.seat(client.home, client.address.unwrap_or(0), now))
+        let counts_for = plan.tariff.limits().map(|limit| limit.rule.counts_for());
+        let memory = counts_for.max().unwrap_or(Nanos::ZERO);
+        Some(self.crowd.seat(client.home, client.address.unwrap_or(0), memory, now))
+    }
+
+    /// The seat as it is by now, if others have come since.
+    pub(super) fn grown(&self, seat: &Seat) -> Option<Seat> {
+        self.crowd.grown(seat)
     }
 }

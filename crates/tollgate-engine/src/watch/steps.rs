@@ -14,7 +14,7 @@ use super::plans::Size;
 use super::standings::Standing;
 use tollgate_core::block::Caller as Blockable;
 
-use crate::abuse::{EdgeVerdict, Squeeze};
+use crate::abuse::{EdgeVerdict, Seat, Squeeze};
 use crate::answer::ErrorCode;
 use crate::decide::{Caller, Way, refusal};
 use crate::decision::{Denial, StoreMode};
@@ -31,14 +31,14 @@ pub(crate) struct Watched {
     pub(crate) sharer: Sharer,
     /// What pressure on its address leaves of its limits.
     share: Percent,
-    /// With how many it shares its home, as a power of two.
-    members_log2: u8,
+    /// Where it sits, if it shares its home with others.
+    seat: Option<Seat>,
 }
 
 impl Watched {
     /// A key of an account: its address is not what it is known by.
     pub(crate) const fn key(home: HomeId, sharer: Sharer) -> Self {
-        Self { home, sharer, share: Percent::FULL, members_log2: 0 }
+        Self { home, sharer, share: Percent::FULL, seat: None }
     }
 
     /// How it stands, apart from its reputation.
@@ -47,7 +47,7 @@ impl Watched {
     }
 
     fn is_alone(&self) -> bool {
-        self.members_log2 == 0
+        self.seat.is_none()
     }
 }
 
@@ -72,12 +72,15 @@ impl Engine {
     }
 
     /// A client as it is watched: pressure on its address is noted, and whether it has a home of its own.
-    pub(crate) fn watch_client(&self, way: &Way<'_>, client: &Client) -> Watched {
+    pub(crate) fn watch_client(&self, way: &Way<'_>, client: &Client, plan: &Plan) -> Watched {
         let mut watched =
-            Watched { home: client.home, sharer: Sharer::ALL, share: Percent::FULL, members_log2: 0 };
+            Watched { home: client.home, sharer: Sharer::ALL, share: Percent::FULL, seat: None };
         if let (Some(pressure), Some(address)) = (&way.policy.policy().pressure, client.address) {
             let squeeze = match way.request.purpose {
-                Purpose::Charge => self.watch.pressure.note(address, client.fingerprint, pressure, way.now),
+                Purpose::Charge => {
+                    self.watch.origins.note(client.home, address);
+                    self.watch.pressure.note(address, client.fingerprint, pressure, way.now)
+                }
                 Purpose::Peek => self.watch.pressure.look(address, way.now),
             };
             if squeeze != Squeeze::No {
@@ -87,13 +90,22 @@ impl Engine {
         }
         // Meters that are shared by nodes are the store's, and end there by themselves.
         if (self.shared.is_none() || self.store_mode() == StoreMode::Degraded)
-            && let Some(seat) = self.watch.seats.shared(client, &self.meters, way.now)
+            && let Some(seat) = self.watch.seats.shared(client, plan, &self.meters, way.now)
         {
             Counters::count(&self.counters.crowded);
             watched.home = seat.home;
-            watched.members_log2 = seat.members_log2;
+            watched.seat = Some(seat);
         }
         watched
+    }
+
+    /// Whether more share a caller's home by now than its plan was made for: others sat down after it, and used what is
+    /// theirs before it. A refusal under that plan says nothing.
+    #[cold]
+    pub(crate) fn has_grown(&self, watched: &mut Watched) -> bool {
+        let grown = watched.seat.as_ref().and_then(|seat| self.watch.seats.grown(seat));
+        watched.seat = grown.or(watched.seat);
+        grown.is_some()
     }
 
     /// How many callers are blocked.
@@ -127,12 +139,12 @@ impl Engine {
     #[cold]
     fn sized(&self, sold: &Arc<Plan>, watched: &Watched, bucket: Option<Bucket>) -> Arc<Plan> {
         let share = bucket.map_or(Percent::FULL, Bucket::share).and(watched.share);
-        let size = Size { share, bucket, members_log2: watched.members_log2 };
+        let size = Size { share, bucket, members_log2: watched.seat.map(|seat| seat.members_log2) };
         self.watch.plans.of(sold, size, |sold| {
             let enter = |limit: &_| self.meters.enter(limit);
-            if size.members_log2 > 0 {
+            if let Some(log2) = size.members_log2 {
                 // What one of a crowd does is not held against the others.
-                return sold.shared_by(1 << size.members_log2, share, enter);
+                return sold.shared_by(1 << log2, share, enter);
             }
             let plan = sold.squeezed(share, enter);
             match bucket {

@@ -9,7 +9,7 @@ use tollgate_core::policy::Bucket;
 use tollgate_core::time::Timestamp;
 use tollgate_engine::{Answer, CallerRequest, Credential, Decision};
 
-use crate::place::{NOW, Place, answer, at, costing, header, nobody, request};
+use crate::place::{NOW, Place, answer, at, costing, header, nobody, request, wait};
 
 fn agent(name: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
@@ -284,6 +284,53 @@ tiers:
     assert_eq!(answers, ["200", "200", "429 rate_limited"]);
 }
 
+/// A house for one client, and a budget of one request for each: whoever comes is one of a crowd.
+const CROWD: &str = "
+identity: {anonymous: free}
+tiers:
+  free: {limits: {daily: {algorithm: fixed_window, limit: 1/day}}}
+";
+
+/// Strangers behind one address, each once; how many of them are refused.
+fn refused_strangers(place: &Place, numbers: std::ops::Range<u32>) -> usize {
+    let ask = |number| place.engine.decide(&nobody(&agent(&format!("stranger {number}"))), NOW);
+    numbers.filter(|number| !ask(*number).is_admitted()).count()
+}
+
+#[test]
+fn strangers_who_sit_down_at_once_are_not_refused_for_each_other() {
+    let place = Place::with_clients(CROWD, 1);
+    assert_eq!(refused_strangers(&place, 0..100), 0);
+    let refused = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for thread in 1..9 {
+            let (place, refused) = (&place, &refused);
+            scope.spawn(move || {
+                let count = refused_strangers(place, thread * 1_000..thread * 1_000 + 300);
+                refused.fetch_add(count, Ordering::Relaxed);
+            });
+        }
+    });
+    assert_eq!(refused.into_inner(), 0);
+}
+
+#[test]
+fn one_of_a_crowd_that_sends_much_is_limited() {
+    let place = Place::with_clients(CROWD, 1);
+    assert_eq!(refused_strangers(&place, 0..100), 0);
+    let admitted = (0..2_000).filter(|_| refused_strangers(&place, 0..1) == 0).count();
+    assert!(admitted <= 8 * 100, "{admitted} of one");
+    assert_eq!(answer(&place.ask(&nobody(&agent("stranger 0")), NOW)), "429 rate_limited");
+}
+
+#[test]
+fn strangers_are_not_refused_for_those_who_sat_there_before_a_restart() {
+    let place = Place::with_clients(CROWD, 1);
+    assert_eq!(refused_strangers(&place, 0..100), 0);
+    let place = place.restart(CROWD);
+    assert_eq!(refused_strangers(&place, 100..200), 0);
+}
+
 #[test]
 fn many_threads_of_one_caller_lose_each_point_once() {
     let place = Place::new(STANDING);
@@ -300,4 +347,40 @@ fn many_threads_of_one_caller_lose_each_point_once() {
     // 50 now, and then 45.
     assert_eq!(place.ask(&nobody(&headers), NOW).standing.reputation, Some(Bucket::Medium));
     assert_eq!(place.ask(&nobody(&headers), NOW).standing.reputation, Some(Bucket::High));
+}
+
+#[test]
+fn blocks_outlive_a_crash_and_so_does_how_long_the_last_one_was() {
+    let place = Place::new(BLOCKS);
+    let headers = agent("loop");
+    be_blocked(&place, &headers, NOW);
+    // Nothing but a moment: no checkpoint is made.
+    let written = |place: &Place| place.crash(BLOCKS).engine.blocks_now() == 1;
+    tollgate_testkit::wait::until("the block is on disk", || written(&place).then_some(()));
+    let after = place.crash(BLOCKS);
+    assert_eq!(answer(&after.ask(&nobody(&headers), at(59))), "429 blocked");
+    // Its end is what it was, and the next one is twice as long.
+    let answers = be_blocked(&after, &headers, at(60));
+    assert_eq!(answers[3], ("429 blocked".to_owned(), 120));
+    let rested = after.restart(BLOCKS);
+    assert_eq!(answer(&rested.ask(&nobody(&headers), at(179))), "429 blocked");
+    assert_eq!(answer(&rested.ask(&nobody(&headers), at(180))), "200");
+}
+
+#[test]
+fn what_an_administrator_did_is_on_disk_when_it_is_done() {
+    let place = Place::new(BLOCKS);
+    let caller = |home| tollgate_core::block::Caller::client(tollgate_core::plan::HomeId(home));
+    let block = tollgate_core::block::Block {
+        caller: caller(7),
+        since: NOW,
+        until: at(3_600),
+        origin: tollgate_core::block::Origin::Manual,
+        reason: None,
+    };
+    wait(place.engine.block(block.clone(), NOW)).unwrap();
+    let after = place.crash(BLOCKS);
+    assert_eq!(after.engine.blocks(None, NOW, 10), std::slice::from_ref(&block));
+    assert_eq!(wait(after.engine.unblock(caller(7), NOW)).unwrap(), Some(block));
+    assert_eq!(after.crash(BLOCKS).engine.blocks_now(), 0);
 }

@@ -4,6 +4,8 @@
 
 mod abuse;
 mod answers;
+mod audit;
+mod books;
 mod crash;
 mod finish;
 mod overload;

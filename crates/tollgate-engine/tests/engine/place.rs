@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::HeaderMap;
 use tempfile::TempDir;
 use tollgate_core::file;
-use tollgate_core::policy::{Policy, TierName};
+use tollgate_core::policy::{Maxima, Policy, TierName};
 use tollgate_core::rule::Amount;
 use tollgate_core::time::Timestamp;
 use tollgate_engine::{
@@ -27,6 +27,7 @@ pub(crate) struct Place {
     pub(crate) engine: Arc<Engine>,
     pub(crate) recovered: Recovered,
     dir: Arc<TempDir>,
+    clients_max: u32,
 }
 
 pub(crate) struct Caller {
@@ -40,35 +41,46 @@ pub(crate) fn policy(text: &str) -> Policy {
 
 impl Place {
     pub(crate) fn new(text: &str) -> Self {
-        Self::open(Arc::new(tempfile::tempdir().unwrap()), text)
+        Self::with_clients(text, Maxima::CLIENTS_DEFAULT)
     }
 
     /// One in which so many callers without a key have meters of their own.
     pub(crate) fn with_clients(text: &str, clients_max: u32) -> Self {
-        let dir = Arc::new(tempfile::tempdir().unwrap());
-        let embedded = Embedded { clients_max, ..embedded(text) };
-        let (engine, recovered) = embedded.open(dir.path(), SECRET, |_| ()).unwrap();
-        Self { engine: Arc::new(engine), recovered, dir }
+        Self::open(Arc::new(tempfile::tempdir().unwrap()), text, clients_max)
     }
 
-    fn open(dir: Arc<TempDir>, text: &str) -> Self {
-        let (engine, recovered) = open(dir.path(), text);
-        Self { engine: Arc::new(engine), recovered, dir }
+    fn open(dir: Arc<TempDir>, text: &str, clients_max: u32) -> Self {
+        let embedded = Embedded { clients_max, ..embedded(text) };
+        let (engine, recovered) = embedded.open(dir.path(), SECRET, |_| ()).unwrap();
+        Self { engine: Arc::new(engine), recovered, dir, clients_max }
     }
 
     /// The process is killed, and another starts on a copy of what it left on disk at this moment.
     pub(crate) fn crash(&self, text: &str) -> Self {
         let copy = tempfile::tempdir().unwrap();
         copy_dir(self.dir.path(), copy.path());
-        Self::open(Arc::new(copy), text)
+        Self::open(Arc::new(copy), text, self.clients_max)
+    }
+
+    /// The process ends, something happens to its files, and another starts.
+    pub(crate) fn reopen_after(self, text: &str, meanwhile: impl FnOnce()) -> Self {
+        let Self { engine, dir, clients_max, .. } = self;
+        drop(Arc::into_inner(engine).unwrap());
+        meanwhile();
+        Self::open(dir, text, clients_max)
     }
 
     /// The process ends as it should, and another starts.
     pub(crate) fn restart(self, text: &str) -> Self {
         self.engine.save(self.engine.now()).unwrap();
-        let Self { engine, dir, .. } = self;
+        let Self { engine, dir, clients_max, .. } = self;
         drop(Arc::into_inner(engine).unwrap());
-        Self::open(dir, text)
+        Self::open(dir, text, clients_max)
+    }
+
+    /// Where it is kept.
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
     }
 
     pub(crate) fn account(&self, id: &str, tier: &str) {
@@ -174,10 +186,6 @@ pub(crate) fn header(decision: &Decision, name: &str) -> Option<String> {
 }
 
 const SECRET: &[u8] = b"a secret of tests";
-
-fn open(dir: &Path, text: &str) -> (Engine, Recovered) {
-    embedded(text).open(dir, SECRET, |_| ()).unwrap()
-}
 
 fn embedded(text: &str) -> Embedded {
     let spool = SpoolSettings { segment_records: 256, ..SpoolSettings::default() };

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use tollgate_core::time::Timestamp;
 
-use super::digest::Digest;
 use super::error::ChainError;
 use super::key::{PublicKey, SigningKey};
 use super::line::{self, Found};
 use super::{audit, sums};
 use crate::spool::Position;
+use tollgate_core::digest::Digest;
 
 const CONTEXT: &str = "tollgate 2026 ledger checkpoint v1";
 
@@ -83,6 +83,16 @@ pub(super) fn write(dir: &Path, checkpoint: &Checkpoint, key: &SigningKey) -> Re
     let text = line::signed(&checkpoint.to_string(), &checkpoint.digest(), key)?;
     let path = path(dir);
     sums::replace(&path, format!("{text}\n").as_bytes()).map_err(ChainError::at(&path))
+}
+
+/// What the last checkpoint signed of the audit log. One that is missing or damaged signs nothing: it is replaced.
+pub(super) fn signed_audit(dir: &Path, key: &PublicKey) -> Result<audit::Head, ChainError> {
+    let path = path(dir);
+    match std::fs::read(&path) {
+        Ok(bytes) => Ok(read(&bytes, key).map(|checkpoint| checkpoint.audit).unwrap_or_default()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(audit::Head::default()),
+        Err(error) => Err(ChainError::at(&path)(error)),
+    }
 }
 
 /// The checkpoint that these bytes are, if it is signed with this key.

@@ -38,6 +38,11 @@ pub enum ChainError {
         /// The first that is still there.
         first: Position,
     },
+    /// An entry of the audit log is not what was seen or signed of it.
+    Audit {
+        /// Its number.
+        seq: u64,
+    },
 }
 
 impl ChainError {
@@ -67,6 +72,11 @@ impl fmt::Display for ChainError {
                  elsewhere to begin a new one",
                 end.0,
                 first.0.saturating_sub(1)
+            ),
+            Self::Audit { seq } => write!(
+                f,
+                "audit entry {seq} is not what it was when it was seen or signed; run `tollgate audit verify`, and \
+                 restore the audit log from a backup"
             ),
         }
     }
@@ -119,6 +129,14 @@ pub enum Why {
     Tail,
     /// The checkpoint is not what was written.
     Checkpoint,
+    /// The entry of the audit log is not what was written.
+    Entry,
+    /// The entry of the audit log was there, and is not any more.
+    EntryMissing,
+    /// Entries up to this one are not what was signed, and nothing tells which of them.
+    Entries,
+    /// The link of an entry is not what was written. The entry itself is.
+    Link,
 }
 
 /// The first thing that is not what it was.
@@ -132,13 +150,15 @@ pub struct FirstBad {
     pub segment: Option<Position>,
     /// Which record.
     pub position: Option<Position>,
+    /// Which entry of the audit log.
+    pub entry: Option<u64>,
     /// What is wrong with it.
     pub why: Why,
 }
 
 impl FirstBad {
     pub(super) fn file(path: &Path, why: Why) -> Self {
-        Self { file: path.to_owned(), line: None, segment: None, position: None, why }
+        Self { file: path.to_owned(), line: None, segment: None, position: None, entry: None, why }
     }
 
     pub(super) fn line(path: &Path, line: u64, why: Why) -> Self {
@@ -159,6 +179,9 @@ impl fmt::Display for FirstBad {
         if let Some(position) = self.position {
             write!(f, "record {}: ", position.0)?;
         }
+        if let Some(entry) = self.entry {
+            write!(f, "audit entry {entry}: ")?;
+        }
         match &self.why {
             Why::Missing => f.write_str("the file is missing, and was not removed by the program"),
             Why::Length { found, expected } => write!(f, "it has {found} bytes and had {expected}"),
@@ -177,6 +200,12 @@ impl fmt::Display for FirstBad {
             Why::Shorter => f.write_str("lines are missing that were there when the checkpoint was signed"),
             Why::Tail => f.write_str("records are missing that were there when the checkpoint was signed"),
             Why::Checkpoint => f.write_str("the checkpoint is not what was signed"),
+            Why::Entry => f.write_str("it is not what was written"),
+            Why::EntryMissing => f.write_str("it is missing, and was there before"),
+            Why::Entries => {
+                f.write_str("up to this one, entries are not what was signed; which one is not known")
+            }
+            Why::Link => f.write_str("this link is not what was written; the entry itself is"),
         }
     }
 }

@@ -3,13 +3,14 @@
 use std::fs;
 use std::io::ErrorKind;
 
+use tollgate_core::digest::Digest;
 use tollgate_core::time::Timestamp;
 
 use super::audit;
 use super::checkpoint::{self, Checkpoint};
 use super::error::ChainError;
 use super::line::{Line, SegmentLine};
-use super::{Chain, digest::Digest, log, sums};
+use super::{Chain, log, sums};
 use crate::spool::{Position, SegmentExtent, Spool, segment};
 
 /// What was added to the chain.
@@ -65,6 +66,7 @@ impl Chain {
         now: Timestamp,
     ) -> Result<Checkpoint, ChainError> {
         self.extend(spool)?;
+        self.seen.may_sign(audit)?;
         let durable = spool.durable();
         let open = spool.segments_from(self.end.unwrap_or(spool.first())).first().copied();
         let open = open.filter(|segment| segment.first < durable && durable < segment.end());
@@ -90,7 +92,19 @@ impl Chain {
             checkpoint.sums = summed.sums_digest();
         }
         checkpoint::write(&self.dir, &checkpoint, &self.key)?;
+        self.seen.signed = audit;
         Ok(checkpoint)
+    }
+
+    /// The last entry of the audit log that was seen.
+    pub fn audit_head(&self) -> audit::Head {
+        self.seen.head
+    }
+
+    /// Keeps the links of entries that are new in the audit log. What was signed of it before may not be another now.
+    pub fn see_audit(&mut self, heads: &[audit::Head]) -> Result<(), ChainError> {
+        self.seen = self.seen.append(&self.dir, heads)?;
+        Ok(())
     }
 
     /// Says that segments before a position may be gone, before they are. Those that are not in the chain may not.

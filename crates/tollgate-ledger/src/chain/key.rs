@@ -9,9 +9,9 @@ use std::str::FromStr;
 
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
-use super::digest::{Digest, NotHex, parse_hex, write_hex};
 use super::error::ChainError;
 use crate::spool::segment::sync_directory;
+use tollgate_core::digest::{Digest, NotHex, parse_hex, write_hex};
 
 /// Its name in the directory of the chain.
 pub(super) const FILE: &str = "chain.key";

@@ -9,10 +9,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::digest::{Digest, parse_hex, write_hex};
 use super::error::ChainError;
 use super::key::{PublicKey, Signature, SigningKey};
 use crate::spool::Position;
+use tollgate_core::digest::{Digest, parse_hex, write_hex};
 
 const CONTEXT: &str = "tollgate 2026 ledger chain line v1";
 

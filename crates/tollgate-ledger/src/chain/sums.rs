@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::digest::Digest;
 use crate::record::layout::{self, Content, SLOT_BYTES, SlotBytes};
 use crate::spool::segment::sync_directory;
 use crate::spool::{Position, SegmentExtent};
+use tollgate_core::digest::Digest;
 
 /// The bytes of one sum.
 pub(super) const SUM_BYTES: usize = 4;

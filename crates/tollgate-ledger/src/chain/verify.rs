@@ -7,7 +7,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::checkpoint::{self, Checkpoint};
-use super::digest::Digest;
 use super::error::{FirstBad, VerifyError, Why};
 use super::key::PublicKey;
 use super::line::{Found, Head, Line, SegmentLine};
@@ -15,6 +14,7 @@ use super::sums::{self, SUM_BYTES};
 use super::{key, log};
 use crate::record::layout::SLOT_BYTES;
 use crate::spool::{Position, segment};
+use tollgate_core::digest::Digest;
 
 /// What is proven.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,6 +23,8 @@ pub struct Verified {
     pub key: Option<PublicKey>,
     /// How many segments were read and are what they were.
     pub segments: u64,
+    /// How many whole records are in them, and in the part of the open one that is signed.
+    pub records: u64,
     /// How many were removed by the program after they were chained.
     pub pruned: u64,
     /// Slots of the chained segments that never held a whole record.
@@ -40,8 +42,27 @@ impl Verified {
     }
 }
 
+/// How far checking has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Checked {
+    /// How many lines of the chain are checked, with the segments that they are about.
+    pub lines: u64,
+    /// How many there are.
+    pub of: u64,
+}
+
 /// Checks the spool in `spool` against the chain in `dir`, which must have the key `expected` if one is given.
 pub fn verify(dir: &Path, spool: &Path, expected: Option<PublicKey>) -> Result<Verified, VerifyError> {
+    verify_and_tell(dir, spool, expected, &mut |_| {})
+}
+
+/// The same, and says how far it has come.
+pub fn verify_and_tell(
+    dir: &Path,
+    spool: &Path,
+    expected: Option<PublicKey>,
+    tell: &mut dyn FnMut(Checked),
+) -> Result<Verified, VerifyError> {
     // First: what it knows of is in the lines that are read afterwards, even if more are added meanwhile.
     let checkpoint_bytes = read_if_there(&checkpoint::path(dir))?;
     let path = log::path(dir);
@@ -58,13 +79,14 @@ pub fn verify(dir: &Path, spool: &Path, expected: Option<PublicKey>) -> Result<V
         verified: Verified {
             key: None,
             segments: 0,
+            records: 0,
             pruned: 0,
             incomplete: 0,
             end: Position(0),
             checkpoint: None,
         },
     };
-    verifier.check_lines(&text, expected)?;
+    verifier.check_lines(&text, expected, tell)?;
     if let Some(bytes) = checkpoint_bytes {
         verifier.check_checkpoint(&bytes)?;
     }
@@ -88,7 +110,15 @@ fn without_chain(
     if expected.is_some() || checkpoint.is_some() || dir.join(key::FILE).exists() {
         return Err(FirstBad::file(&log::path(dir), Why::Missing).into());
     }
-    Ok(Verified { key: None, segments: 0, pruned: 0, incomplete: 0, end: Position(0), checkpoint: None })
+    Ok(Verified {
+        key: None,
+        segments: 0,
+        records: 0,
+        pruned: 0,
+        incomplete: 0,
+        end: Position(0),
+        checkpoint: None,
+    })
 }
 
 struct Verifier<'v> {
@@ -105,8 +135,14 @@ struct Verifier<'v> {
 }
 
 impl Verifier<'_> {
-    fn check_lines(&mut self, text: &[u8], expected: Option<PublicKey>) -> Result<(), VerifyError> {
+    fn check_lines(
+        &mut self,
+        text: &[u8],
+        expected: Option<PublicKey>,
+        tell: &mut dyn FnMut(Checked),
+    ) -> Result<(), VerifyError> {
         self.pruned = pruned_by(text);
+        let of = text.split_inclusive(|byte| *byte == b'\n').count() as u64;
         for (number, line) in (1..).zip(text.split_inclusive(|byte| *byte == b'\n')) {
             let bad = |why: Why| FirstBad::line(&self.path, number, why);
             let line = line.strip_suffix(b"\n").ok_or_else(|| bad(Why::Cut))?;
@@ -137,6 +173,7 @@ impl Verifier<'_> {
                 self.check_segment(&segment)?;
                 self.verified.end = segment.end();
             }
+            tell(Checked { lines: number, of });
         }
         if self.verified.key.is_none() {
             return Err(FirstBad::line(&self.path, 1, Why::Cut).into());
@@ -172,6 +209,7 @@ impl Verifier<'_> {
             return Err(bad(Why::Length { found, expected }).into());
         }
         self.verified.segments += 1;
+        self.verified.records += u64::from(line.whole.min(line.slots));
         self.verified.incomplete += u64::from(line.slots - line.whole.min(line.slots));
         Ok(())
     }
@@ -182,12 +220,12 @@ impl Verifier<'_> {
         end <= self.pruned || end <= pruned_since()
     }
 
-    /// A segment, or the first part of one.
-    fn check_part(&self, path: &Path, part: &Part) -> Result<(), VerifyError> {
+    /// A segment, or the first part of one. Says how many whole records it has.
+    fn check_part(&self, path: &Path, part: &Part) -> Result<u32, VerifyError> {
         let summed = match sums::sum_up(path, part.first, part.slots) {
             Ok(summed) => summed,
             Err(error) if error.kind() == ErrorKind::NotFound && self.may_be_gone(part.end()) => {
-                return Ok(());
+                return Ok(0);
             }
             Err(error) => return Err(VerifyError::at(path)(error)),
         };
@@ -209,7 +247,7 @@ impl Verifier<'_> {
         if kept.is_none() && !self.may_be_gone(part.end()) {
             return Err(FirstBad::segment(&sums_path, part.first, Why::Sums).into());
         }
-        Ok(())
+        Ok(summed.whole)
     }
 
     fn check_checkpoint(&mut self, bytes: &[u8]) -> Result<(), VerifyError> {
@@ -234,7 +272,9 @@ impl Verifier<'_> {
                 return Err(FirstBad { position: Some(Position(position)), ..bad }.into());
             }
             if found >= needed {
-                self.check_part(&file, &part)?;
+                let whole = self.check_part(&file, &part)?;
+                // A segment that was filled since is in the chain as well, and counted there.
+                self.verified.records += if segment < self.verified.end { 0 } else { u64::from(whole) };
             }
         }
         self.verified.checkpoint = Some(checkpoint);

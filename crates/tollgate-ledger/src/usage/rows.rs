@@ -7,6 +7,7 @@ use rusqlite::Row as SqlRow;
 
 use super::book::{self, Book, whole};
 use super::error::BookError;
+use super::query::Query;
 use super::row::{Marks, Row, RowKey};
 use crate::hour::Hour;
 
@@ -30,6 +31,16 @@ impl Book {
                 return Ok(());
             }
         }
+    }
+
+    /// How many rows there are of what is asked for, whatever its step.
+    pub fn count_rows(&self, query: &Query) -> Result<u64, BookError> {
+        let sql = "SELECT count(*) FROM hours WHERE hour >= ?1 AND hour < ?2
+                   AND (?3 IS NULL OR account = ?3) AND (?4 IS NULL OR key = ?4) AND (?5 IS NULL OR route = ?5)";
+        let (start, end) = (query.hours.start.number(), query.hours.end.number());
+        let (account, key) = (query.account.map(u64::cast_signed), query.key.map(u64::cast_signed));
+        let values = (start, end, account, key, query.route);
+        Ok(self.reader.lock().query_row(sql, values, |row| row.get::<_, i64>(0))?.cast_unsigned())
     }
 
     /// What each account used in each of these hours.

@@ -46,6 +46,13 @@ impl Book {
         Ok(())
     }
 
+    /// How many of these hours are sealed.
+    pub fn sealed_count(&self, hours: Range<Hour>) -> Result<u64, BookError> {
+        let sql = "SELECT count(*) FROM sealed WHERE hour >= ?1 AND hour < ?2";
+        let (from, until) = (hours.start.number(), hours.end.number());
+        Ok(self.reader.lock().query_row(sql, (from, until), |row| row.get::<_, i64>(0))?.cast_unsigned())
+    }
+
     /// Which of these hours are sealed, in order.
     pub fn sealed(&self, hours: Range<Hour>) -> Result<Vec<SealedHour>, BookError> {
         let reader = self.reader.lock();

@@ -18,8 +18,8 @@ pub(crate) struct AuditEntry {
     /// Its number; later ones are larger.
     #[schema(minimum = 1, example = 42)]
     seq: u64,
-    /// When.
-    #[schema(format = DateTime, example = "2026-11-01T12:00:00.000Z")]
+    /// When, to the nanosecond: the link is made of it.
+    #[schema(format = DateTime, example = "2026-11-01T12:00:00.000000000Z")]
     at: String,
     /// By whom.
     #[schema(example = "admin (alice)")]
@@ -36,12 +36,15 @@ pub(crate) struct AuditEntry {
     /// What it was afterwards; null if it was not there any more.
     #[schema(required, value_type = Option<Object>)]
     after: Option<Value>,
+    /// The hash of all of the above and of the link of the entry before it.
+    #[schema(pattern = "^[0-9a-f]{64}$")]
+    link: String,
 }
 
 impl From<AuditRecord> for AuditEntry {
     fn from(record: AuditRecord) -> Self {
-        let AuditRecord { seq, at, who, action, target, before, after } = record;
-        Self { seq, at: instant::text(at), who, action, target, before, after }
+        let AuditRecord { seq, at, who, action, target, before, after, link } = record;
+        Self { seq, at: instant::exact(at), who, action, target, before, after, link: link.to_string() }
     }
 }
 

@@ -9,6 +9,12 @@ pub(crate) fn text(at: Timestamp) -> String {
     format!("{instant:.3}")
 }
 
+/// The instant as text, to the nanosecond: `2026-11-01T12:00:00.000000000Z`.
+pub(crate) fn exact(at: Timestamp) -> String {
+    let instant = Instant::from_nanosecond(i128::from(at.as_nanos())).unwrap_or(Instant::UNIX_EPOCH);
+    format!("{instant:.9}")
+}
+
 /// Why a text is not an instant that can be kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BadInstant {
@@ -37,6 +43,7 @@ mod tests {
     fn instants_are_written_in_utc_and_read_in_any_zone() {
         let noon = Timestamp::from_secs(1_793_534_400);
         assert_eq!(text(noon), "2026-11-01T12:00:00.000Z");
+        assert_eq!(exact(Timestamp::from_nanos(noon.as_nanos() + 7)), "2026-11-01T12:00:00.000000007Z");
         for same in ["2026-11-01T12:00:00Z", "2026-11-01T14:00:00+02:00", "2026-11-01T12:00:00.000Z"] {
             assert_eq!(parse(same), Ok(noon), "{same}");
         }

@@ -50,6 +50,7 @@ pub(crate) async fn metrics(State(admin): State<Shared>) -> ([(http::HeaderName,
     }
     write_reputation(&mut text, &admin);
     write_shedding(&mut text, &admin);
+    write_ledger(&mut text, &admin).await;
     ([(CONTENT_TYPE, PROMETHEUS_TEXT)], text)
 }
 
@@ -161,6 +162,43 @@ fn families(admin: &Admin) -> [Family; 7] {
         gauge("tollgate_spool_full", "1 while there is no room for new records.", full),
         gauge("tollgate_homes", "Accounts and clients that have meters in memory.", number(engine.homes())),
     ]
+}
+
+/// How the books are doing. Nothing while they cannot be read: an old number would look like a new one.
+async fn write_ledger(text: &mut String, admin: &Shared) {
+    let books = std::sync::Arc::clone(&admin.books);
+    let Ok(Ok(state)) = tokio::task::spawn_blocking(move || books.state()).await else { return };
+    let mut families = vec![
+        counter("tollgate_ledger_records_total", "Records that were counted.", state.records),
+        gauge("tollgate_ledger_behind", "Records that are not counted yet.", state.behind),
+        gauge("tollgate_ledger_torn", "Damaged records, which are in no sum.", state.torn),
+        gauge(
+            "tollgate_ledger_open_hour_seconds",
+            "When the first hour begins that is not closed.",
+            state.open.start().as_secs().into(),
+        ),
+        gauge("tollgate_ledger_sealed_hours", "Hours that lie in object storage.", state.sealed),
+        gauge(
+            "tollgate_ledger_unsealed",
+            "1 while a closed hour waits to be sealed.",
+            state.unsealed.is_some().into(),
+        ),
+    ];
+    if let Some(check) = state.check {
+        let units = u64::try_from(check.units).unwrap_or(u64::MAX);
+        families.extend([
+            gauge("tollgate_ledger_drift_units", "By how much meters differ from the ledger.", units),
+            gauge("tollgate_ledger_drift_quotas", "How many meters differ from the ledger.", check.drifting),
+            gauge(
+                "tollgate_ledger_checked_seconds",
+                "When meters were last compared with the ledger.",
+                check.at.as_secs().into(),
+            ),
+        ]);
+    }
+    for Family { name, kind, help, value, .. } in families {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
+    }
 }
 
 /// What the upstreams bear, where load is shed.

@@ -7,10 +7,10 @@ use serde::Serialize;
 use serde_json::Value;
 use tollgate_core::file;
 use tollgate_core::time::Nanos;
+use tollgate_engine::abuse::BlockError;
 use tollgate_engine::problem;
 use tollgate_store::directory::{FieldError, ReadError, RedisError, StoreError, What, WriteError};
 use tollgate_store::redis::Away;
-use tollgate_store::redis::blocks::ShareError;
 use utoipa::ToSchema;
 
 /// What can go wrong.
@@ -193,10 +193,13 @@ impl From<Away> for Problem {
     }
 }
 
-impl From<ShareError> for Problem {
-    fn from(error: ShareError) -> Self {
-        Self::new(Error::Unavailable, format!("Other nodes cannot be told now: {error}."))
-            .retry_after(Nanos::from_secs(1))
+impl From<BlockError> for Problem {
+    fn from(error: BlockError) -> Self {
+        let why = match &error {
+            BlockError::Share(error) => format!("Other nodes cannot be told now: {error}."),
+            BlockError::Database(error) => format!("It cannot be written down now: {error}."),
+        };
+        Self::new(Error::Unavailable, why).retry_after(Nanos::from_secs(1))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Clients: how they stand, and how they are forgiven.
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 use tollgate_engine::{Credential, ErrorCode};
 
@@ -72,4 +72,30 @@ fn what_cannot_be_a_client_is_not_found() {
         place.get(&path(nobody)).problem(404, "not_found", None);
         place.bare("DELETE", &format!("{}/reputation", path(nobody))).problem(404, "not_found", None);
     }
+}
+
+#[test]
+fn the_pressure_on_a_clients_address_is_shown_by_its_hash() {
+    let place = Place::new();
+    let id = misbehave(&place);
+    let calm = place.get(&path(&id)).expect(200)["pressure"].clone();
+    let address = calm["address"].as_str().unwrap().to_owned();
+    assert_eq!(calm, json!({"squeezed": false, "address": address}));
+    assert_eq!(place.get("/admin/v1/pressure").expect(200), json!({"items": [], "next": null}));
+
+    let mut headers = HeaderMap::new();
+    for number in 0..60 {
+        headers.insert("user-agent", HeaderValue::from_str(&format!("browser {number}")).unwrap());
+        decide(&place, Credential::Nothing { headers: &headers });
+    }
+    let squeezed = place.get(&path(&id)).expect(200)["pressure"].clone();
+    let until = "2026-10-05T13:00:00.000Z";
+    assert_eq!(squeezed, json!({"squeezed": true, "until": until, "address": address}));
+    let list = place.get("/admin/v1/pressure").expect(200);
+    let item = &list["items"][0];
+    assert_eq!((&item["address"], &item["until"]), (&json!(address), &json!(until)));
+    assert_eq!((&item["until_ms"], &list["next"]), (&json!(3_600_000), &Value::Null));
+    assert!(item["fingerprints"].as_u64().unwrap() >= 20, "{item}");
+    assert_eq!(place.get(&format!("/admin/v1/pressure?cursor={address}")).expect(200)["items"], json!([]));
+    place.get("/admin/v1/pressure?cursor=here").problem(400, "invalid_query", Some("cursor"));
 }

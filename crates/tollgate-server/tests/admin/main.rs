@@ -20,3 +20,4 @@ mod policy;
 mod process;
 mod secrets;
 mod socket;
+mod usage;

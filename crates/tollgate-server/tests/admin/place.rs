@@ -12,7 +12,7 @@ use tollgate_core::file;
 use tollgate_core::policy::Proxies;
 use tollgate_core::time::Timestamp;
 use tollgate_engine::identify::{DailyHash, SessionKeys};
-use tollgate_engine::{Clock, Engine, EngineParts};
+use tollgate_engine::{Books, Clock, Engine, EngineParts};
 use tollgate_ledger::{Spool, SpoolSettings};
 use tollgate_server::admin::{AdminState, AdminToken, LoadedPolicy, ReloadState, router};
 use tollgate_store::database::Database;
@@ -40,12 +40,14 @@ tiers:
 identity: {anonymous: free}
 reputation: {applies_to: all}
 blocks: {applies_to: all}
+pressure: {fingerprints: 20, window: 10m, squeeze_to: 50%, for: 1h}
 routes:
   search: {match: \"GET /api/search/**\", cost: 5}
 ";
 
 pub(crate) struct Place {
     pub(crate) engine: Arc<Engine>,
+    pub(crate) books: Arc<Books>,
     pub(crate) reload: Arc<ReloadState>,
     pub(crate) router: Router,
     _dir: TempDir,
@@ -88,8 +90,12 @@ impl Place {
             at: NOW,
         }));
         let token = AdminToken::new(TOKEN).unwrap();
-        let state = AdminState { engine: Arc::clone(&engine), token, reload: Arc::clone(&reload) };
-        Self { engine, reload, router: router(state), _dir: dir }
+        let books = {
+            let _entered = runtime().enter();
+            Arc::new(Books::open(Arc::clone(&engine), dir.path()).unwrap())
+        };
+        let state = AdminState { books: Arc::clone(&books), token, reload: Arc::clone(&reload) };
+        Self { engine, books, reload, router: router(state), _dir: dir }
     }
 
     /// The time is so many seconds later than at the start.
@@ -148,6 +154,14 @@ pub(crate) async fn send(mut router: Router, request: Request<Body>) -> Reply {
     let text = String::from_utf8(bytes.to_vec()).unwrap();
     assert_eq!(parts.headers["cache-control"], "no-store");
     Reply { status: parts.status.as_u16(), headers: parts.headers, text }
+}
+
+/// Where the books ask the directory.
+fn runtime() -> &'static tokio::runtime::Runtime {
+    static RUNTIME: std::sync::LazyLock<tokio::runtime::Runtime> = std::sync::LazyLock::new(|| {
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap()
+    });
+    &RUNTIME
 }
 
 pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {

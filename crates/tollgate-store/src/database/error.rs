@@ -37,6 +37,13 @@ pub enum DatabaseError {
         /// The last version known here.
         known: u32,
     },
+    /// An older version of the program wrote the file, and none since has opened it to write.
+    Older {
+        /// The version of its tables.
+        found: u32,
+        /// The version that is needed here.
+        known: u32,
+    },
     /// Another process holds the database's lock and did not let go in time.
     Locked,
     /// No space is left on the disk.
@@ -78,6 +85,11 @@ impl fmt::Display for DatabaseError {
                 f,
                 "the database was written by a newer version (its tables are version {found}, this program knows \
                  {known}); upgrade the program"
+            ),
+            Self::Older { found, known } => write!(
+                f,
+                "the database was written by an older version (its tables are version {found}, this program needs \
+                 {known}); start the server once, which brings it up to date"
             ),
             Self::Locked => f.write_str("another process keeps the database locked; end it, then try again"),
             Self::DiskFull => {

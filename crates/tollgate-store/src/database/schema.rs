@@ -2,14 +2,24 @@
 
 use rusqlite::Connection;
 
-use super::DatabaseError;
+use super::{DatabaseError, audit};
 
 /// `Toll`: what marks the file as ours.
 const APPLICATION: u32 = 0x546f_6c6c;
 
-/// What brings a file from each version to the next: the first makes the tables of version 1. What was released is
-/// never edited; a change is a new entry.
-const MIGRATIONS: [&str; 1] = [include_str!("schema/001.sql")];
+/// What brings a file from one version to the next.
+struct Migration {
+    sql: &'static str,
+    /// What SQL alone cannot do, in the same transaction.
+    then: fn(&Connection) -> Result<(), DatabaseError>,
+}
+
+/// The first makes the tables of version 1. What was released is never edited; a change is a new entry.
+const MIGRATIONS: [Migration; 3] = [
+    Migration { sql: include_str!("schema/001.sql"), then: |_| Ok(()) },
+    Migration { sql: include_str!("schema/002.sql"), then: audit::link_all },
+    Migration { sql: include_str!("schema/003.sql"), then: |_| Ok(()) },
+];
 
 /// The version that this program writes.
 #[expect(clippy::cast_possible_truncation, reason = "a short list")]
@@ -40,14 +50,24 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> 
     if found > KNOWN {
         return Err(DatabaseError::Newer { found, known: KNOWN });
     }
-    for (version, steps) in (1..).zip(MIGRATIONS).skip(found as usize) {
+    for (version, migration) in (1..).zip(MIGRATIONS).skip(found as usize) {
         let transaction = connection.transaction()?;
-        transaction.execute_batch(steps)?;
+        transaction.execute_batch(migration.sql)?;
+        (migration.then)(&transaction)?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", version)?;
         transaction.commit()?;
     }
     Ok(())
+}
+
+/// Whether a file that is only read is of the version of this program.
+pub(super) fn expect_known(connection: &Connection) -> Result<(), DatabaseError> {
+    match pragma(connection, "user_version")? {
+        KNOWN => Ok(()),
+        found if found > KNOWN => Err(DatabaseError::Newer { found, known: KNOWN }),
+        found => Err(DatabaseError::Older { found, known: KNOWN }),
+    }
 }
 
 fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u32> {

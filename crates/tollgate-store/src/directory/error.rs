@@ -37,6 +37,15 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
+impl Refusal for StoreError {
+    fn database(&self) -> Option<&DatabaseError> {
+        match self {
+            Self::Database(error) => Some(error),
+            Self::Redis(_) => None,
+        }
+    }
+}
+
 impl From<RedisError> for StoreError {
     fn from(error: RedisError) -> Self {
         Self::Redis(error)

@@ -16,6 +16,8 @@ pub enum Deed {
     Unblock,
     /// What was held against a client was forgotten.
     ResetClient,
+    /// A meter was set to what the ledger says.
+    RepairMeter,
 }
 
 impl Deed {
@@ -24,6 +26,7 @@ impl Deed {
             Self::Block => "block.create",
             Self::Unblock => "block.delete",
             Self::ResetClient => "client.reset",
+            Self::RepairMeter => "meter.repair",
         }
     }
 }

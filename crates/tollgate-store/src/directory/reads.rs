@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use tollgate_core::audit::Head;
+
 use super::account::{Account, AccountId};
 use super::error::{ReadError, StoreError, What};
-use super::page::{Page, Paged};
+use super::page::{Page, PageLimit, Paged};
 use super::record::{AccountRecord, AuditRecord, KeyRecord};
 use super::{Counts, Directory, Kind};
+use crate::audit::AuditEntry;
 use crate::database::Pending;
 use crate::key_text::KeyId;
 
@@ -66,6 +69,23 @@ impl Directory {
         match &self.kind {
             Kind::Embedded(own) => Ok(own.list_audit(page).await?),
             Kind::Redis(own) => Ok(own.list_audit(page).await?),
+        }
+    }
+
+    /// Audit entries after this number as they are kept, the oldest first: for those who check or follow their links.
+    pub fn audit_after(&self, seq: u64, limit: PageLimit) -> Pending<Vec<AuditEntry>, StoreError> {
+        match &self.kind {
+            Kind::Embedded(own) => own.audit_after(seq, limit.get()),
+            Kind::Redis(own) => own.audit_after(seq, limit.get()),
+        }
+    }
+
+    /// The last audit entry, and the link that stands for all of them. Where links are not kept they are made from
+    /// all entries there are, so this is not for now and then: follow the entries instead.
+    pub async fn audit_head(&self) -> Result<Head, StoreError> {
+        match &self.kind {
+            Kind::Embedded(own) => Ok(own.audit_head().await?),
+            Kind::Redis(own) => Ok(own.audit_head().await?),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Accounts, keys and audit entries, as people see them.
 
 use tollgate_core::calendar::BillingDay;
+use tollgate_core::digest::Digest;
 use tollgate_core::policy::TierName;
 use tollgate_core::time::Timestamp;
 
@@ -115,4 +116,6 @@ pub struct AuditRecord {
     pub before: Option<serde_json::Value>,
     /// What it was afterwards.
     pub after: Option<serde_json::Value>,
+    /// The hash of all of this and of the link of the entry before it.
+    pub link: Digest,
 }

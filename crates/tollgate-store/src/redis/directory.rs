@@ -9,6 +9,7 @@ mod error;
 mod flights;
 mod keys;
 mod layout;
+mod links;
 mod lists;
 mod look;
 mod news;
@@ -33,6 +34,7 @@ pub use cache::CacheLimits;
 pub use error::RedisError;
 use flights::Flights;
 pub(super) use layout::CHANNEL;
+use links::Links;
 use watch::Listening;
 
 /// Accounts and keys in Redis, and what this node remembers of them.
@@ -50,6 +52,7 @@ struct Shared {
     link: Link,
     cache: Arc<Cache>,
     flights: Flights,
+    links: Links,
 }
 
 impl RedisDirectory {
@@ -68,7 +71,7 @@ impl RedisDirectory {
         };
         let listening = Listening::begin(&cache);
         let watch = tokio::spawn(watch::watch(link.clone(), fingerprint, news, listening));
-        let shared = Arc::new(Shared { link, cache, flights: Flights::default() });
+        let shared = Arc::new(Shared { link, cache, flights: Flights::default(), links: Links::default() });
         Ok(Self { shared, runtime: Handle::current(), watch })
     }
 

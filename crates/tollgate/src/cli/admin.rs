@@ -29,6 +29,11 @@ pub(crate) struct Admin {
 }
 
 impl Admin {
+    /// The same for another server.
+    pub(crate) fn at(&self, admin_url: Endpoint) -> Self {
+        Self { json: self.json, admin_url, data_dir: self.data_dir.clone() }
+    }
+
     /// How the answer is to be printed.
     pub(crate) fn format(&self) -> Format {
         Format::of_json(self.json)

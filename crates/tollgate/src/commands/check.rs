@@ -9,6 +9,7 @@ use crate::admin_client::read;
 use crate::cli::Check;
 use crate::environment;
 use crate::exit::Exit;
+use crate::http_client::{Content, Patience};
 use crate::output::{self, Format};
 use crate::service::{Refusal, Service};
 use answer::{Decided, Verdict};
@@ -26,7 +27,7 @@ pub(super) fn run(args: &Check) -> anyhow::Result<Exit> {
         asked["cost"] = json!(cost);
     }
     let service = Service::new(args.decision_url.clone(), "--decision-url");
-    let answer = match service.ask(Method::POST, "/v1/check", None, Some(&asked)) {
+    let answer = match service.ask(Method::POST, "/v1/check", None, Content::Json(&asked), Patience::Usual) {
         Ok(answer) => answer,
         Err(error) => return refused(error, args.format()),
     };
@@ -61,7 +62,8 @@ fn caller(args: &Check) -> anyhow::Result<Option<(&'static str, String)>> {
 fn give_back(service: &Service, answer: &Value) {
     let Some(permit) = answer["permit"].as_str() else { return };
     let finish = json!({"permit": permit});
-    if let Err(error) = service.ask(Method::POST, "/v1/finish", None, Some(&finish)) {
+    if let Err(error) = service.ask(Method::POST, "/v1/finish", None, Content::Json(&finish), Patience::Usual)
+    {
         output::complain(&format!("warning: a place in flight is taken until it ends by itself: {error}\n"));
     }
 }

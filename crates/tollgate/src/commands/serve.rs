@@ -18,7 +18,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use tollgate_core::file::render;
 use tollgate_core::policy::Document;
-use tollgate_engine::Engine;
+use tollgate_engine::Books;
 use tollgate_server::listen::Shutdown;
 
 use crate::cli::Serve;
@@ -73,7 +73,10 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     policy_file::warn_of_unenforced(engine.policy().policy());
     policy_file::warn_of_missing(engine.policy().policy());
     let state = policy_file::reload_state(loaded, from, &engine);
-    let upkeep = upkeep::Upkeep::start(&engine)?;
+    let books = Arc::new(
+        Books::open(Arc::clone(&engine), data_dir.path()).context("cannot open the books of usage")?,
+    );
+    let upkeep = upkeep::Upkeep::start(&books)?;
     let reload = {
         let (from, engine, state) = (from.clone(), Arc::clone(&engine), Arc::clone(&state));
         // As written, and not as overridden: that is what the file is compared with when it changes.
@@ -86,7 +89,7 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     let (_watch, nudges) = watch::start(from.path(), reload)?;
     let shutdown = Shutdown::new();
     let addresses = listeners.addresses();
-    let serving = listeners.serve(&engine, &secrets.admin_token, state, &server, &shutdown)?;
+    let serving = listeners.serve(&books, &secrets.admin_token, state, &server, &shutdown)?;
     // Whoever is told that it is ready may send a signal at once.
     let signals = signals::Signals::listen()?;
     // Whoever brings plans of their own has no use for keys that nobody asked for.
@@ -107,13 +110,21 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     serving.ended().await;
     journal.abort();
     upkeep.stop();
-    finish(&engine)
+    finish(&books)
 }
 
 /// Leaves everything on disk, so that the next start has nothing to count again.
-fn finish(engine: &Engine) -> anyhow::Result<()> {
+fn finish(books: &Books) -> anyhow::Result<()> {
+    let engine = books.engine();
     if let Err(error) = engine.save(engine.now()) {
         tracing::warn!("the meters could not be saved: the next start counts them from the spool: {error}");
     }
-    engine.spool().flush().context("the spool could not be flushed")
+    engine.spool().flush().context("the spool could not be flushed")?;
+    if let Err(error) = books.tend(engine.now()) {
+        tracing::warn!("usage could not be counted: the next start goes on with it: {error}");
+    }
+    if let Err(error) = books.sign(engine.now()) {
+        tracing::warn!("the chain of records could not be signed: {error}");
+    }
+    Ok(())
 }

@@ -4,7 +4,7 @@ use crate::golden;
 use crate::run::run;
 
 /// Every command with the golden file of its help.
-const COMMANDS: [(&str, &[&str]); 28] = [
+const COMMANDS: [(&str, &[&str]); 32] = [
     ("help.txt", &[]),
     ("help-serve.txt", &["serve"]),
     ("help-config.txt", &["config"]),
@@ -30,6 +30,10 @@ const COMMANDS: [(&str, &[&str]); 28] = [
     ("help-client.txt", &["client"]),
     ("help-client-show.txt", &["client", "show"]),
     ("help-client-reset.txt", &["client", "reset"]),
+    ("help-usage.txt", &["usage"]),
+    ("help-usage-show.txt", &["usage", "show"]),
+    ("help-usage-export.txt", &["usage", "export"]),
+    ("help-usage-reconcile.txt", &["usage", "reconcile"]),
     ("help-check.txt", &["check"]),
     ("help-ready.txt", &["ready"]),
     ("help-completions.txt", &["completions"]),

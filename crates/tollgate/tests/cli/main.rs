@@ -22,3 +22,4 @@ mod story;
 mod stub;
 mod tls;
 mod transcript;
+mod usage;

@@ -17,8 +17,14 @@ pub(crate) struct Server {
 impl Server {
     /// Starts one with this policy, and waits until it takes requests.
     pub(crate) fn start(policy: &str) -> Self {
+        Self::start_in(|_| policy.to_owned())
+    }
+
+    /// The same with a policy that names the folder it is in.
+    pub(crate) fn start_in(policy: impl FnOnce(&Path) -> String) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut launch = server::Launch::bare(env!("CARGO_BIN_EXE_tollgate"), folder.path()).policy(policy);
+        let policy = policy(folder.path());
+        let mut launch = server::Launch::bare(env!("CARGO_BIN_EXE_tollgate"), folder.path()).policy(&policy);
         for port in ["--gateway", "--decision", "--admin"] {
             launch = launch.arg(port).arg("127.0.0.1:0");
         }

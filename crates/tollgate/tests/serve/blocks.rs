@@ -1,4 +1,4 @@
-//! Blocks on several nodes: what one of them blocks, all of them do.
+//! Blocks: what one of several nodes blocks, all of them do; and what a node alone blocks outlives it.
 
 use std::time::Duration;
 
@@ -91,4 +91,29 @@ fn nobody_is_blocked_by_hand_while_the_other_nodes_cannot_be_told() {
     let answer = nodes.nodes[0].admin(Asked::new("POST", BLOCKS).json(&block));
     assert_eq!(answer.status, 503);
     assert_eq!(listed(&nodes.nodes[0]), Vec::<Value>::new());
+}
+
+#[test]
+fn a_node_alone_that_is_killed_still_blocks_whom_it_blocked() {
+    let mut bed = Bed::start(POLICY);
+    (0..7).for_each(|_| drop(answer(&bed, false)));
+    assert_eq!(answer(&bed, true), "blocked");
+    let automatic = listed(&bed);
+    // Automatic blocks are on disk a moment later, what an administrator does when it is answered.
+    wait::pause(Duration::from_secs(1));
+    let by_hand = json!({"client": "cl_0f1e2d3c4b5a69788796a5b4c3d2e1f0", "for": "1d", "reason": "by hand"});
+    assert_eq!(bed.post(BLOCKS, &by_hand).status, 201);
+    let before = listed(&bed);
+    assert_eq!((automatic.len(), before.len()), (1, 2));
+    bed.server.kill();
+    bed.restart();
+    assert_eq!(listed(&bed), before);
+    assert_eq!(answer(&bed, true), "blocked");
+
+    let path = format!("{BLOCKS}/{}", automatic[0]["id"].as_str().unwrap());
+    assert_eq!(bed.admin(Asked::new("DELETE", &path)).status, 204);
+    bed.server.kill();
+    bed.restart();
+    assert_eq!(answer(&bed, true), "rate_limited");
+    assert_eq!(listed(&bed).len(), 1);
 }

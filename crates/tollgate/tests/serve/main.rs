@@ -10,6 +10,7 @@ mod bad_bytes;
 mod bad_input;
 mod bed;
 mod blocks;
+mod books;
 mod clients;
 mod faces;
 mod failover;

@@ -197,3 +197,13 @@ fn a_policy_that_is_wrong_or_missing_starts_nothing() {
     assert_eq!(ended.status, Some(2), "{ended:?}");
     assert!(!folder.path().join("tollgate-data").exists(), "nothing is begun that cannot be finished");
 }
+
+#[test]
+fn defences_that_are_in_force_are_not_said_to_be_without_effect() {
+    let bed = Bed::start(
+        "identity: {anonymous: free}\ntiers: {free: {rate: 1}}\n\
+         edge: {rate: 50, burst: 100}\nreputation: {penalty: 5}\nblocks: {after: 10, within: 1m}\n\
+         pressure: {fingerprints: 20, window: 10m, squeeze_to: 50%}\n",
+    );
+    assert!(!bed.server.said().contains("does not act on it"), "{}", bed.server.said());
+}

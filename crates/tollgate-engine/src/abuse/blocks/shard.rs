@@ -8,6 +8,8 @@ use tollgate_core::plan::HomeId;
 use tollgate_core::policy::Blocks;
 use tollgate_core::time::{Nanos, Timestamp};
 
+use tollgate_store::database::KeptBlock;
+
 use super::next_length;
 
 const FIRST: Caller = Caller::client(HomeId(0));
@@ -79,6 +81,17 @@ impl Shard {
         };
         let Block { caller, since, until, origin, reason } = block;
         self.set(caller, Entry { since, until, origin, reason, earned }, since)
+    }
+
+    pub(super) fn kept(&self, caller: Caller) -> Option<KeptBlock> {
+        let entry = self.entries.get(&caller)?;
+        Some(KeptBlock { block: entry.block(caller), earned: entry.earned })
+    }
+
+    pub(super) fn restore(&mut self, kept: KeptBlock, memory: Nanos, now: Timestamp) -> Block {
+        self.memory = memory;
+        let Block { caller, since, until, origin, reason } = kept.block;
+        self.set(caller, Entry { since, until, origin, reason, earned: kept.earned }, now)
     }
 
     pub(super) fn lift(&mut self, caller: Caller, now: Timestamp) -> Option<Block> {

@@ -3,7 +3,7 @@
 use tollgate_core::policy::{Percent, Pressure};
 use tollgate_core::time::{Nanos, Timestamp, Window};
 
-use super::{PressureTable, Squeeze};
+use super::{PressureTable, Squeeze, Squeezed};
 
 const START: Timestamp = Timestamp::from_secs(1_700_000_000);
 const HOUR: Nanos = Nanos::from_secs(3_600);
@@ -113,9 +113,9 @@ fn a_squeezed_address_outstays_those_that_are_not() {
         assert_eq!(table.note(address, 1, &pressure, after(1)), Squeeze::No);
     }
     assert_eq!(table.look(7, after(1)), until);
-    assert_eq!(table.list(after(1), 10).len(), 1);
-    assert_eq!(table.list(after(1), 0), []);
-    assert_eq!(table.list(after(3_600), 10), []);
+    assert_eq!(table.list(None, after(1), 10).len(), 1);
+    assert_eq!(table.list(None, after(1), 0), []);
+    assert_eq!(table.list(None, after(3_600), 10), []);
 }
 
 #[test]
@@ -143,4 +143,23 @@ fn another_window_does_not_count_for_ever() {
             Squeeze::No
         );
     }
+}
+
+#[test]
+fn addresses_that_are_squeezed_are_listed_in_pages() {
+    let (table, pressure) = (PressureTable::new(4), pressure(1));
+    for number in 0..60 {
+        table.note(hash(number), hash(7), &pressure, START);
+    }
+    let (mut found, all) = (Vec::new(), table.list(None, START, 1_000));
+    loop {
+        let page = table.list(found.last().map(|last: &Squeezed| last.address), START, 7);
+        if page.is_empty() {
+            break;
+        }
+        found.extend(page);
+    }
+    assert!(all.len() > 40, "{}", all.len());
+    assert_eq!(found, all);
+    assert_eq!(table.find(all[0].address, START), Some(all[0]));
 }

@@ -8,10 +8,11 @@ use tollgate_engine::abuse::ClientNow;
 use utoipa::ToSchema;
 
 use super::{ClientPath, nobody};
-use crate::admin::Shared;
 use crate::admin::auth::Call;
 use crate::admin::blocks::BlockBody;
+use crate::admin::pressure::address_text;
 use crate::admin::problem::Problem;
+use crate::admin::{Shared, instant};
 
 /// A client as it stands.
 #[derive(Serialize, ToSchema)]
@@ -32,6 +33,10 @@ pub(crate) struct ClientBody {
     /// Its block; null: it is not blocked.
     #[schema(required)]
     block: Option<BlockBody>,
+    /// The pressure on the address that it came from last; null where the policy watches none, or this node has not
+    /// seen it lately.
+    #[schema(required)]
+    pressure: Option<PressureBody>,
     /// What every limit of the tier says of it.
     limits: Vec<ClientLimit>,
 }
@@ -63,6 +68,21 @@ pub(crate) struct StrikesBody {
     limit: u64,
 }
 
+/// The pressure on an address.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Pressure)]
+pub(crate) struct PressureBody {
+    /// Whether so many fingerprints were seen behind it that all of its clients have a share of their limits.
+    squeezed: bool,
+    /// Until when, if it is squeezed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime, example = "2026-11-01T13:00:00.000Z")]
+    until: Option<String>,
+    /// What stands for the address: a keyed hash.
+    #[schema(example = "8796a5b4c3d2e1f0")]
+    address: String,
+}
+
 /// What one limit says.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ClientLimit {
@@ -81,7 +101,7 @@ pub(crate) struct ClientLimit {
 
 impl ClientBody {
     fn of(id: String, now: ClientNow) -> Self {
-        let ClientNow { tier, reputation, strikes, block, limits } = now;
+        let ClientNow { tier, reputation, strikes, block, pressure, limits } = now;
         Self {
             id,
             tier: tier.to_string(),
@@ -92,6 +112,11 @@ impl ClientBody {
             }),
             strikes: strikes.map(|known| StrikesBody { count: known.count, limit: known.limit }),
             block: block.as_ref().map(BlockBody::of),
+            pressure: pressure.map(|known| PressureBody {
+                squeezed: known.squeezed.is_some(),
+                until: known.squeezed.map(|squeezed| instant::text(squeezed.until)),
+                address: address_text(known.address),
+            }),
             limits: limits.iter().map(ClientLimit::of).collect(),
         }
     }

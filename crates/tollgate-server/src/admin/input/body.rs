@@ -16,7 +16,11 @@ use super::super::problem::{Error, Problem, ProblemEntry};
 pub(crate) const BODY_BYTES_MAX: usize = tollgate_core::file::FILE_BYTES_MAX;
 
 const JSON_TYPES: [&str; 1] = ["application/json"];
+const CSV_TYPES: [&str; 2] = ["text/csv", "text/plain"];
 const YAML_TYPES: [&str; 4] = ["application/yaml", "application/x-yaml", "text/yaml", "text/plain"];
+
+/// The most bytes of a bill: a line for each hour of a month, of a thousand accounts.
+const CSV_BYTES_MAX: usize = 64 << 20;
 
 /// A JSON object.
 pub(crate) struct JsonBody(pub(crate) Value);
@@ -26,6 +30,9 @@ pub(crate) struct OptionalJsonBody(pub(crate) Value);
 
 /// JSON as it was written, for those who tell lines and columns.
 pub(crate) struct JsonText(pub(crate) Bytes);
+
+/// Comma-separated values as they were written; nothing if there is no body.
+pub(crate) struct CsvText(pub(crate) Bytes);
 
 /// YAML as it was written.
 pub(crate) struct YamlText(pub(crate) Bytes);
@@ -67,6 +74,19 @@ impl<S: Sync> FromRequest<S> for JsonText {
     }
 }
 
+impl<S: Sync> FromRequest<S> for CsvText {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = read_up_to(body, CSV_BYTES_MAX).await?;
+        if !bytes.is_empty() {
+            expect_type(&parts.headers, &CSV_TYPES)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
 impl<S: Sync> FromRequest<S> for YamlText {
     type Rejection = Problem;
 
@@ -95,14 +115,18 @@ fn expect_type(headers: &HeaderMap, wanted: &[&str]) -> Result<(), Problem> {
 const BODY_WAIT_MAX: Duration = Duration::from_secs(30);
 
 async fn read(body: Body) -> Result<Bytes, Problem> {
-    let whole = Limited::new(body, BODY_BYTES_MAX).collect();
+    read_up_to(body, BODY_BYTES_MAX).await
+}
+
+async fn read_up_to(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
+    let whole = Limited::new(body, bytes_max).collect();
     let Ok(whole) = tokio::time::timeout(BODY_WAIT_MAX, whole).await else {
         return Err(Problem::new(Error::MalformedBody, "The body did not arrive in time."));
     };
     match whole {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {
-            let detail = format!("The body has more than {BODY_BYTES_MAX} bytes.");
+            let detail = format!("The body has more than {bytes_max} bytes.");
             Err(Problem::new(Error::BodyTooLarge, detail))
         }
         Err(_) => Err(Problem::new(Error::MalformedBody, "The body ended too early.")),

@@ -98,7 +98,8 @@ pub(crate) fn wrong_query(name: &str, problem: &str) -> Problem {
     Problem::new(Error::InvalidQuery, sentence(name, problem)).field(name)
 }
 
-fn unknown(name: &str, known: &[&str]) -> Problem {
+/// A parameter that nobody knows.
+pub(crate) fn unknown(name: &str, known: &[&str]) -> Problem {
     let name: String = name.chars().take(80).collect();
     match closest(&name, known.iter().copied()) {
         Some(meant) => wrong_query(&name, &format!("is not known here; did you mean \"{meant}\"?")),

@@ -1,18 +1,16 @@
 //! Audit entries: what each write changed, in the same transaction.
 
 use rusqlite::{Connection, Row};
-use serde_json::Value;
+use tollgate_core::audit::Head;
 
 use super::Embedded;
-use crate::database::DatabaseError;
-use crate::database::column::{instant, nanos, whole};
+use crate::audit::AuditEntry;
+use crate::database::audit::{self, NewEntry};
+use crate::database::{DatabaseError, Pending};
 use crate::directory::audited::{Action, Audited};
-use crate::directory::error::WriteError;
+use crate::directory::error::{StoreError, WriteError};
 use crate::directory::note::Note;
 use crate::directory::record::{AuditRecord, Writer};
-
-/// What follows is `WHERE …`.
-pub(super) const SELECT: &str = "SELECT seq, at, who, action, target, before, after FROM audit";
 
 impl Embedded {
     /// Enters a note.
@@ -23,6 +21,14 @@ impl Embedded {
             insert(connection, &by, note.action(), &note.target, says).map_err(WriteError::from)
         };
         self.database.write(run, |_: &()| ()).await
+    }
+
+    pub(crate) fn audit_after(&self, seq: u64, rows: u16) -> Pending<Vec<AuditEntry>, StoreError> {
+        self.database.read(move |connection| Ok(audit::after(connection, seq, rows)?))
+    }
+
+    pub(crate) async fn audit_head(&self) -> Result<Head, DatabaseError> {
+        self.database.read(audit::head).await
     }
 }
 
@@ -45,25 +51,13 @@ fn insert(
     target: &str,
     [before, after]: [Option<String>; 2],
 ) -> Result<(), DatabaseError> {
-    let sql = "INSERT INTO audit (at, who, action, target, before, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    connection.execute(sql, (nanos(by.now), &by.who, action.as_str(), target, before, after))?;
-    Ok(())
+    let (before, after) = (before.as_deref(), after.as_deref());
+    let (at, who, action) = (by.now.as_nanos(), by.who.as_str(), action.as_str());
+    audit::insert(connection, &NewEntry { at, who, action, target, before, after })
 }
 
 pub(super) fn record(row: &Row<'_>) -> Result<AuditRecord, DatabaseError> {
-    let seq = whole(row, 0)?;
-    let value = |column| -> Result<Option<Value>, DatabaseError> {
-        let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(None) };
-        let nonsense = |_| DatabaseError::Nonsense(format!("audit entry {seq}"));
-        serde_json::from_str(text).map(Some).map_err(nonsense)
-    };
-    Ok(AuditRecord {
-        seq,
-        at: instant(row, 1)?,
-        who: row.get(2)?,
-        action: row.get(3)?,
-        target: row.get(4)?,
-        before: value(5)?,
-        after: value(6)?,
-    })
+    let entry = audit::entry(row)?;
+    let (seq, link) = (entry.seq, entry.link.unwrap_or_default());
+    entry.record(link).ok_or_else(|| DatabaseError::Nonsense(format!("audit entry {seq}")))
 }

@@ -4,6 +4,7 @@ use rusqlite::{Connection, Row, ToSql};
 
 use super::{Embedded, audit, rows};
 use crate::database::DatabaseError;
+use crate::database::audit::SELECT as SELECT_AUDIT;
 use crate::directory::account::AccountId;
 use crate::directory::error::{ReadError, What};
 use crate::directory::page::{Page, Paged};
@@ -79,7 +80,7 @@ fn list_keys(
 }
 
 fn list_audit(connection: &Connection, page: Page) -> Result<Paged<AuditRecord>, DatabaseError> {
-    let sql = format!("{} WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2", audit::SELECT);
+    let sql = format!("{SELECT_AUDIT} WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2");
     let values: [&dyn ToSql; 2] = [&page.after(u64::MAX), &page.rows()];
     let items = list(connection, &sql, &values, audit::record)?;
     Ok(page.of(items, |record| record.seq))

@@ -1,13 +1,11 @@
 //! Audit entries: made by the script that writes, and read from the stream they are kept in.
 
-use serde_json::Value;
-use tollgate_core::time::Timestamp;
-
 use super::error::RedisError;
 use super::layout::VERSION;
 use super::reply::Reply;
+use crate::audit::AuditEntry;
 use crate::directory::audited::Audited;
-use crate::directory::record::{AccountRecord, AuditRecord, KeyRecord};
+use crate::directory::record::{AccountRecord, KeyRecord};
 
 /// What is said of an account that is new, around its serial.
 pub(super) fn account_parts(record: &AccountRecord) -> Result<[String; 2], RedisError> {
@@ -30,12 +28,12 @@ fn odd() -> RedisError {
 }
 
 /// One entry of the stream.
-pub(super) fn record(entry: &Reply) -> Result<AuditRecord, RedisError> {
+pub(super) fn entry(entry: &Reply) -> Result<AuditEntry, RedisError> {
     let id = entry.text(0)?.unwrap_or_default();
     let nonsense = || RedisError::Nonsense(format!("audit entry {id}"));
     let seq = id.strip_prefix("0-").and_then(|seq| seq.parse().ok()).ok_or_else(nonsense)?;
     let fields = entry.part(1)?;
-    let fields: Vec<&str> = fields.texts().collect::<Result<_, _>>()?;
+    let fields: Vec<&str> = fields.texts().collect::<Result<_, _>>().map_err(|_| nonsense())?;
     let field = |name: &str| {
         let pair = fields.chunks_exact(2).find(|pair| pair[0] == name);
         pair.map(|pair| pair[1]).ok_or_else(nonsense)
@@ -44,19 +42,17 @@ pub(super) fn record(entry: &Reply) -> Result<AuditRecord, RedisError> {
     if version != VERSION {
         return Err(RedisError::Newer { what: format!("audit entry {seq}"), found: version });
     }
-    let says = |name: &str| -> Result<Option<Value>, RedisError> {
-        match field(name)? {
-            "" => Ok(None),
-            text => serde_json::from_str(text).map(Some).map_err(|_| nonsense()),
-        }
+    let says = |name: &str| -> Result<Option<String>, RedisError> {
+        Ok(Some(field(name)?).filter(|text| !text.is_empty()).map(str::to_owned))
     };
-    Ok(AuditRecord {
+    Ok(AuditEntry {
         seq,
-        at: Timestamp::from_nanos(field("at")?.parse().map_err(|_| nonsense())?),
+        at: field("at")?.parse().map_err(|_| nonsense())?,
         who: field("who")?.to_owned(),
         action: field("action")?.to_owned(),
         target: field("target")?.to_owned(),
         before: says("before")?,
         after: says("after")?,
+        link: None,
     })
 }

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use redis::{Value, cmd};
 use tokio::sync::oneshot;
+use tollgate_core::audit::Head;
 
 use super::ask::{self, Asker};
 use super::error::RedisError;
 use super::layout::{ACCOUNTS, AUDIT, KEY_IDS};
 use super::reply::Reply;
 use super::{RedisDirectory, Shared, audit, scripts, text};
+use crate::audit::AuditEntry;
 use crate::database::Pending;
 use crate::directory::Counts;
 use crate::directory::account::{Account, AccountId};
@@ -74,8 +76,24 @@ impl RedisDirectory {
         newest_first.arg(AUDIT).arg(format!("(0-{}", page.after(u64::MAX))).arg("-");
         newest_first.arg("COUNT").arg(page.rows());
         let entries = Reply::of(ask::command(&self.shared.link, &newest_first).await?)?;
-        let items = entries.into_parts().map(|entry| audit::record(&entry?)).collect::<Result<_, _>>()?;
+        let entries: Vec<AuditEntry> =
+            entries.into_parts().map(|entry| audit::entry(&entry?)).collect::<Result<_, _>>()?;
+        let items = self.shared.linked(entries).await?;
         Ok(page.of(items, |record: &AuditRecord| record.seq))
+    }
+
+    pub(crate) fn audit_after(&self, seq: u64, rows: u16) -> Pending<Vec<AuditEntry>, StoreError> {
+        let (answer, pending) = oneshot::channel();
+        let shared = Arc::clone(&self.shared);
+        self.runtime.spawn(async move {
+            // Nobody may be waiting any more.
+            let _ = answer.send(shared.audit_after(seq, rows).await.map_err(StoreError::Redis));
+        });
+        Pending::asked(pending)
+    }
+
+    pub(crate) async fn audit_head(&self) -> Result<Head, RedisError> {
+        self.shared.audit_head().await
     }
 
     pub(crate) async fn counts(&self) -> Result<Counts, RedisError> {
@@ -96,6 +114,19 @@ impl RedisDirectory {
 }
 
 impl Shared {
+    /// Entries, the newest first, with their links.
+    async fn linked(&self, entries: Vec<AuditEntry>) -> Result<Vec<AuditRecord>, RedisError> {
+        let (Some(newest), Some(oldest)) = (entries.first(), entries.last()) else { return Ok(Vec::new()) };
+        let links = self.links(oldest.seq, newest.seq).await?;
+        let with_link = |entry: AuditEntry| {
+            let seq = entry.seq;
+            let found = links.binary_search_by_key(&seq, |head| head.seq).ok();
+            let record = found.and_then(|place| entry.record(links[place].link));
+            record.ok_or_else(|| RedisError::Nonsense(format!("audit entry {seq}")))
+        };
+        entries.into_iter().map(with_link).collect()
+    }
+
     async fn list_accounts(
         &self,
         set: &str,

@@ -36,7 +36,7 @@ impl RedisDirectory {
     }
 
     pub(crate) async fn key(&self, id: KeyId, now: Timestamp) -> Result<Option<Arc<Key>>, RedisError> {
-        let Shared { link, cache, flights } = &*self.shared;
+        let Shared { link, cache, flights, .. } = &*self.shared;
         if let Held::Fresh(key) = cache.look(id, now) {
             return Ok(key);
         }

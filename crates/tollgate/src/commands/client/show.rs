@@ -18,6 +18,7 @@ struct ClientRecord {
     reputation: Option<Reputation>,
     strikes: Option<Strikes>,
     block: Option<BlockRecord>,
+    pressure: Option<Pressure>,
 }
 
 #[derive(Deserialize)]
@@ -31,6 +32,12 @@ struct Reputation {
 struct Strikes {
     count: u64,
     limit: u64,
+}
+
+#[derive(Deserialize)]
+struct Pressure {
+    until: Option<String>,
+    address: String,
 }
 
 pub(super) fn run(client: &AdminClient, args: &ClientShow) -> anyhow::Result<()> {
@@ -54,12 +61,20 @@ impl ClientRecord {
         });
         let blocked =
             self.block.as_ref().map_or_else(|| "no".to_owned(), |block| format!("until {}", block.until));
+        let pressure = self.pressure.as_ref().map_or_else(
+            || "not known".to_owned(),
+            |Pressure { until, address }| match until {
+                Some(until) => format!("address {address} is squeezed until {until}"),
+                None => format!("address {address} is not squeezed"),
+            },
+        );
         facts(&[
             ("client", self.id.clone()),
             ("tier", self.tier.clone()),
             ("reputation", reputation),
             ("refusals", strikes),
             ("blocked", blocked),
+            ("pressure", pressure),
         ])
     }
 }

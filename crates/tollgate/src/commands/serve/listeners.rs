@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use tokio::task::JoinSet;
 use tollgate_core::policy::ServerSettings;
-use tollgate_engine::Engine;
+use tollgate_engine::Books;
 use tollgate_server::admin::{AdminService, AdminState, AdminToken, ReloadState, router};
 use tollgate_server::decision::DecisionService;
 use tollgate_server::gateway::gateway;
@@ -53,14 +53,15 @@ impl Listeners {
 
     pub(super) fn serve(
         self,
-        engine: &Arc<Engine>,
+        books: &Arc<Books>,
         admin_token: &str,
         reload: Arc<ReloadState>,
         server: &ServerSettings,
         shutdown: &Shutdown,
     ) -> anyhow::Result<Serving> {
+        let engine = books.engine();
         let token = AdminToken::new(admin_token).context("the admin token cannot be used")?;
-        let admin = AdminService::new(router(AdminState { engine: Arc::clone(engine), token, reload }));
+        let admin = AdminService::new(router(AdminState { books: Arc::clone(books), token, reload }));
         let decision = DecisionService::new(Arc::clone(engine));
         let gateway = gateway(Arc::clone(engine), server)?;
         let plain = ServeSettings::new(server, None);

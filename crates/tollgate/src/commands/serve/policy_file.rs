@@ -127,14 +127,7 @@ fn loaded_policy(version: u64, from: &PolicyFile, text: String, at: Timestamp) -
 
 /// Says which parts of a policy are read, checked and kept, and have no effect in this version.
 pub(super) fn warn_of_unenforced(policy: &Policy) {
-    let sections = [
-        ("edge", policy.edge.is_some()),
-        ("reputation", policy.reputation.is_some()),
-        ("blocks", policy.blocks.is_some()),
-        ("pressure", policy.pressure.is_some()),
-        ("ledger.export", policy.ledger.export.is_some()),
-        ("alerts", policy.alerts.webhook.is_some()),
-    ];
+    let sections = [("alerts", policy.alerts.webhook.is_some())];
     for (section, _) in sections.iter().filter(|(_, is_there)| *is_there) {
         tracing::warn!("this version reads `{section}` and does not act on it");
     }

@@ -6,7 +6,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use tollgate_engine::Engine;
+use tokio::task::JoinHandle as Task;
+use tollgate_engine::{Books, Engine};
 
 /// How often the clock is set by the wall's, and long requests keep their slots.
 const BEAT: Duration = Duration::from_secs(1);
@@ -16,30 +17,54 @@ const SAVE_EVERY: Duration = Duration::from_secs(10);
 /// How often idle meters are forgotten, in saves.
 const SWEEP_EVERY: u64 = 6;
 
-/// The threads that keep an engine in order until they are stopped. Two of them: a slow disk must not cost slots.
+/// How often records are counted, and hours closed.
+const TEND_EVERY: Duration = Duration::from_secs(2);
+/// How often the records so far are signed, in rounds of the above.
+const SIGN_EVERY: u64 = 30;
+/// How often old records are removed, in the same rounds.
+const PRUNE_EVERY: u64 = 150;
+/// How often it is looked for hours to be sealed.
+const SEAL_EVERY: Duration = Duration::from_secs(60);
+/// How often meters are compared with the ledger, in rounds of the above.
+const CHECK_EVERY: u64 = 60;
+/// So many hours to be sealed are worth a line for each so many.
+const SEAL_SHOWN_EVERY: u64 = 24;
+
+/// The threads that keep an engine and its books in order until they are stopped. Several of them: a slow disk must not
+/// cost slots.
 pub(super) struct Upkeep {
     threads: Vec<(Sender<()>, JoinHandle<()>)>,
+    sealing: Task<()>,
 }
 
 impl Upkeep {
-    pub(super) fn start(engine: &Arc<Engine>) -> anyhow::Result<Self> {
-        let beat = thread("tollgate-beat", BEAT, Arc::clone(engine), |engine, _| {
+    pub(super) fn start(books: &Arc<Books>) -> anyhow::Result<Self> {
+        let engine = books.engine();
+        let beat = thread("tollgate-beat", BEAT, Arc::clone(engine), |engine: &Engine, _| {
             engine.clock().follow();
             engine.renew(engine.now());
         })?;
-        let mut failing = false;
-        let saves = thread("tollgate-upkeep", SAVE_EVERY, Arc::clone(engine), move |engine, round| {
-            failing = save(engine, failing);
-            if round % SWEEP_EVERY == 0 {
-                let swept = engine.sweep(engine.now());
-                tracing::debug!(forgotten = swept.forgotten, kept = swept.kept, "swept idle meters");
-            }
+        let mut saving = Trouble::new("meters could not be saved, and will be counted from the spool");
+        let saves =
+            thread("tollgate-upkeep", SAVE_EVERY, Arc::clone(engine), move |engine: &Engine, round| {
+                saving.note(engine.save(engine.now()));
+                if round % SWEEP_EVERY == 0 {
+                    let swept = engine.sweep(engine.now());
+                    tracing::debug!(forgotten = swept.forgotten, kept = swept.kept, "swept idle meters");
+                }
+            })?;
+        let mut troubles = BookTroubles::new();
+        let tends = thread("tollgate-books", TEND_EVERY, Arc::clone(books), move |books: &Books, round| {
+            troubles.keep(books, round);
         })?;
-        Ok(Self { threads: vec![beat, saves] })
+        let sealing = tokio::spawn(seal_and_check(Arc::clone(books)));
+        Ok(Self { threads: vec![beat, saves, tends], sealing })
     }
 
     /// Stops, after what is being done is done.
     pub(super) fn stop(self) {
+        // What is on its way to object storage is tried again by the next start.
+        self.sealing.abort();
         for (stop, thread) in self.threads {
             drop(stop);
             if thread.join().is_err() {
@@ -50,11 +75,11 @@ impl Upkeep {
 }
 
 /// A thread that does something every so often, counting from 1, until the sender is dropped.
-fn thread(
+fn thread<T: Send + Sync + 'static>(
     name: &str,
     every: Duration,
-    engine: Arc<Engine>,
-    mut work: impl FnMut(&Engine, u64) + Send + 'static,
+    of: Arc<T>,
+    mut work: impl FnMut(&T, u64) + Send + 'static,
 ) -> anyhow::Result<(Sender<()>, JoinHandle<()>)> {
     let (stop, stopped) = channel();
     let run = move || {
@@ -62,7 +87,7 @@ fn thread(
             if stopped.recv_timeout(every) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
-            work(&engine, round);
+            work(&of, round);
         }
     };
     let thread =
@@ -70,20 +95,94 @@ fn thread(
     Ok((stop, thread))
 }
 
-/// Saves the meters. A failure is logged when it begins and when it ends; says whether it goes on.
-fn save(engine: &Engine, was_failing: bool) -> bool {
-    match engine.save(engine.now()) {
-        Ok(_) => {
-            if was_failing {
-                tracing::info!("meters are saved again");
-            }
-            false
+/// What is done with the books, each with its own trouble.
+struct BookTroubles {
+    tending: Trouble,
+    signing: Trouble,
+    pruning: Trouble,
+}
+
+impl BookTroubles {
+    fn new() -> Self {
+        Self {
+            tending: Trouble::new("usage could not be counted, and is tried again"),
+            signing: Trouble::new("the chain of records could not be signed, and is tried again"),
+            pruning: Trouble::new("old records could not be removed, and are tried again"),
         }
-        Err(error) => {
-            if !was_failing {
-                tracing::warn!("meters could not be saved, and will be counted from the spool: {error}");
+    }
+
+    fn keep(&mut self, books: &Books, round: u64) {
+        let now = books.engine().now();
+        self.tending.note(books.tend(now));
+        if round % SIGN_EVERY == 1 {
+            self.signing.note(books.sign(now));
+        }
+        if round.is_multiple_of(PRUNE_EVERY)
+            && let Some(pruned) = self.pruning.note(books.prune(now))
+            && pruned.segments > 0
+        {
+            tracing::info!(segments = pruned.segments, hours = pruned.shed.hours, "removed old records");
+        }
+    }
+}
+
+/// Seals closed hours, and compares meters with the ledger, for as long as it is polled.
+async fn seal_and_check(books: Arc<Books>) {
+    let mut sealing = Trouble::new("closed hours could not be exported, and are tried again");
+    let mut checking = Trouble::new("meters could not be compared with the ledger");
+    let mut ticks = tokio::time::interval(SEAL_EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    for round in 0_u64.. {
+        ticks.tick().await;
+        let sealed = books.seal(books.engine().now(), |progress| {
+            if progress.sealed.hours.is_multiple_of(SEAL_SHOWN_EVERY) {
+                tracing::info!(hour = %progress.hour, until = %progress.until, "exporting closed hours");
             }
-            true
+        });
+        if let Some(sealed) = sealing.note(sealed.await)
+            && sealed.hours > 0
+        {
+            tracing::info!(hours = sealed.hours, rows = sealed.rows, "exported closed hours");
+        }
+        if round % CHECK_EVERY == 1
+            && let Some(check) = checking.note(books.check().await)
+            && check.drifting > 0
+        {
+            tracing::warn!(
+                quotas = check.drifting,
+                units = check.units,
+                "meters differ from the ledger: see `tollgate usage reconcile`"
+            );
+        }
+    }
+}
+
+/// Something that may fail: logged when that begins and when it ends, and not each time.
+struct Trouble {
+    what: &'static str,
+    failing: bool,
+}
+
+impl Trouble {
+    const fn new(what: &'static str) -> Self {
+        Self { what, failing: false }
+    }
+
+    fn note<T, E: std::fmt::Display>(&mut self, done: Result<T, E>) -> Option<T> {
+        let was_failing = std::mem::replace(&mut self.failing, done.is_err());
+        match done {
+            Ok(done) => {
+                if was_failing {
+                    tracing::info!("over: {}", self.what);
+                }
+                Some(done)
+            }
+            Err(error) => {
+                if !was_failing {
+                    tracing::warn!("{}: {error}", self.what);
+                }
+                None
+            }
         }
     }
 }

@@ -1,6 +1,9 @@
-//! The same for entries of an audit log that lies elsewhere: each has the hash of itself and of the one before it.
+//! Links for the entries of an audit log: each has the hash of itself and of the one before it.
+//!
+//! Whoever has the entries in order can make the links again, so that one link stands for every byte of all entries
+//! up to it. Stores keep them or make them; the ledger signs the last.
 
-use super::Digest;
+use crate::digest::Digest;
 
 const CONTEXT: &str = "tollgate 2026 audit entry v1";
 
@@ -67,14 +70,14 @@ impl Checker {
         Self { head }
     }
 
-    /// The next entry, which must have this link.
-    pub fn check(&mut self, entry: &Entry<'_>, expected: &Digest) -> Result<(), BadEntry> {
+    /// The next entry, and the head behind it. If a link is kept beside the entry, it must be its link.
+    pub fn check(&mut self, entry: &Entry<'_>, kept: Option<&Digest>) -> Result<Head, BadEntry> {
         let found = link(&self.head.link, entry);
-        if found != *expected || entry.seq <= self.head.seq {
+        if kept.is_some_and(|kept| *kept != found) || entry.seq <= self.head.seq {
             return Err(BadEntry { seq: entry.seq });
         }
         self.head = Head { seq: entry.seq, link: found };
-        Ok(())
+        Ok(self.head)
     }
 
     /// The last entry that was checked.
@@ -125,8 +128,8 @@ mod tests {
         }
         let check = |entries: &[Entry<'_>], links: &[Digest]| {
             let mut checker = Checker::default();
-            let checked = entries.iter().zip(links).try_for_each(|(entry, link)| checker.check(entry, link));
-            checked.map(|()| checker.head().seq)
+            let mut pairs = entries.iter().zip(links);
+            pairs.try_fold(0, |_, (entry, link)| checker.check(entry, Some(link)).map(|head| head.seq))
         };
         assert_eq!(check(&entries, &links[1..]), Ok(5));
         let mut changed = entries.clone();
@@ -134,5 +137,35 @@ mod tests {
         assert_eq!(check(&changed, &links[1..]), Err(BadEntry { seq: 3 }));
         let removed: Vec<_> = entries.iter().copied().filter(|entry| entry.seq != 2).collect();
         assert_eq!(check(&removed, &[links[1], links[3], links[4], links[5]]), Err(BadEntry { seq: 3 }));
+        let swapped = [entries[1], entries[0]];
+        assert_eq!(check(&swapped, &links[1..]), Err(BadEntry { seq: 2 }));
+    }
+
+    #[test]
+    fn without_kept_links_the_end_tells_and_order_still_counts() {
+        let entries: Vec<Entry<'_>> = (1..=3).map(|seq| Entry { seq, ..ENTRY }).collect();
+        let end = |entries: &[Entry<'_>]| {
+            let mut checker = Checker::default();
+            entries.iter().try_for_each(|entry| checker.check(entry, None).map(drop)).map(|()| checker.head())
+        };
+        let whole = end(&entries).unwrap();
+        assert_eq!(whole.seq, 3);
+        let changed = [entries[0], Entry { who: "somebody", ..entries[1] }, entries[2]];
+        assert_ne!(end(&changed).unwrap().link, whole.link);
+        assert_eq!(end(&[entries[0], entries[0]]), Err(BadEntry { seq: 1 }));
+        // Going on from a head that is trusted gives the same.
+        let first = end(&entries[..1]).unwrap();
+        let mut later = Checker::after(first);
+        for entry in &entries[1..] {
+            later.check(entry, None).unwrap();
+        }
+        assert_eq!(later.head(), whole);
+    }
+
+    /// What is signed on disks is made of these bytes: they may never change.
+    #[test]
+    fn the_link_of_an_entry_is_the_same_for_ever() {
+        let first = link(&Digest::NONE, &ENTRY);
+        assert_eq!(first.to_string(), "327475f3d54ef604eeed562f460f39ba52b1db0c731cc6f70ba3bf92e8bff7c2");
     }
 }

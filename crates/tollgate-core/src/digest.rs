@@ -16,8 +16,8 @@ impl Digest {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// The next link of a chain.
-    pub(crate) fn link(context: &'static str, previous: &Self, body: &[u8]) -> Self {
+    /// The next link of a chain: of the one before it, and of what it says.
+    pub fn link(context: &'static str, previous: &Self, body: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key(context);
         hasher.update(&previous.0).update(body);
         Self(*hasher.finalize().as_bytes())
@@ -57,12 +57,13 @@ impl FromStr for Digest {
     }
 }
 
-pub(super) fn write_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// Writes bytes as lower-case hexadecimal digits.
+pub fn write_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }
 
-/// Upper case is refused: what is signed has one way to be written.
-pub(super) fn parse_hex<const LENGTH: usize>(text: &str) -> Result<[u8; LENGTH], NotHex> {
+/// Bytes that were written so. Upper case is refused: what is signed has one way to be written.
+pub fn parse_hex<const LENGTH: usize>(text: &str) -> Result<[u8; LENGTH], NotHex> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Ok(byte - b'0'),
         b'a'..=b'f' => Ok(byte - b'a' + 10),
