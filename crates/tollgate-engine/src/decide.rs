@@ -167,12 +167,8 @@ impl Engine {
                 drop(shard);
                 // Charged already. Only what protects the service is charged again.
                 permit.repeat(charged.decision);
-                let mut decision = self.settle(way, caller, permit);
-                if way.is_strict() && decision.is_admitted() {
-                    // The first may still be on its way to the disk; whatever was recorded before now is far enough.
-                    decision.pending = self.spool.tail().0.checked_sub(1).map(Position);
-                }
-                decision
+                let decision = self.settle(way, caller, permit);
+                self.repeated(way, decision)
             }
             None => {
                 permit.idempotency = Some(idempotency);
@@ -184,6 +180,18 @@ impl Engine {
                 decision
             }
         }
+    }
+
+    /// A repeat of what this node has charged.
+    pub(crate) fn repeated(&self, way: &Way<'_>, mut decision: Decision) -> Decision {
+        if decision.is_admitted() {
+            Counters::count(&self.counters.repeated);
+            if way.is_strict() {
+                // The first may still be on its way to the disk; whatever was recorded before now is far enough.
+                decision.pending = self.spool.tail().0.checked_sub(1).map(Position);
+            }
+        }
+        decision
     }
 
     /// All limits together: every meter is charged, or none is. Under which limits, the caller's reputation says; if it

@@ -97,7 +97,7 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-/// What happened that should not, counted.
+/// What happened that should not, or not too often, counted.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Requests that were admitted, and could not be recorded.
@@ -112,6 +112,8 @@ pub struct Counters {
     pub squeezed: AtomicU64,
     /// Requests of callers that share a home, because there are too many for one each.
     pub crowded: AtomicU64,
+    /// Requests that were admitted as repeats of others.
+    pub repeated: AtomicU64,
     /// Requests of callers with a reputation in each bucket, from the best to the worst.
     pub reputation: [AtomicU64; 4],
 }

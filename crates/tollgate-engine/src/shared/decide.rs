@@ -7,7 +7,7 @@ use tollgate_core::plan::Mode;
 use tollgate_core::settle::Outcome;
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::Timestamp;
-use tollgate_ledger::{Flags, Idempotency, Kind, Position};
+use tollgate_ledger::{Flags, Idempotency, Kind};
 use tollgate_store::directory::{Looked, Verified};
 use tollgate_store::key_text::PresentedKey;
 use tollgate_store::redis::{Away, Expiry, HomesCounters, Owed, Settled as Settlement};
@@ -17,7 +17,7 @@ use super::{Shared, name_of};
 use crate::answer::ErrorCode;
 use crate::decide::{Caller, NotSettled, Reached, Settled, Way};
 use crate::decision::{Answer, Decision, Denial, StoreMode};
-use crate::engine::Engine;
+use crate::engine::{Counters, Engine};
 use crate::ids::DecisionId;
 use crate::permit::{Kept, Permit};
 use crate::record::record;
@@ -139,11 +139,8 @@ impl Engine {
             Some(charged) => {
                 // Charged already. Only what protects the service is charged again.
                 permit.repeat(charged.decision);
-                let mut decision = self.settle_shared(shared, way, caller, permit).await;
-                if way.is_strict() && decision.is_admitted() {
-                    decision.pending = self.spool.tail().0.checked_sub(1).map(Position);
-                }
-                decision
+                let decision = self.settle_shared(shared, way, caller, permit).await;
+                self.repeated(way, decision)
             }
             None => {
                 permit.idempotency = Some(idempotency);
@@ -215,6 +212,9 @@ impl Engine {
         permit.charged_at = settled.now;
         if let Some(first) = settled.repeats {
             permit.repeat(DecisionId(first));
+            if matches!(settled.outcome, Outcome::Admitted { .. }) {
+                Counters::count(&self.counters.repeated);
+            }
         }
         let sold = Arc::clone(&permit.plan);
         let plan = sold.tariff.plan(&Request { now: settled.now, ..request });

@@ -68,7 +68,7 @@ async fn directory(admin: &Admin) -> Vec<Family> {
 }
 
 /// What was done about callers that misbehave.
-fn abuse(admin: &Admin) -> [Family; 5] {
+fn abuse(admin: &Admin) -> [Family; 6] {
     let counters = admin.engine.counters();
     let count = |name, help, value: &AtomicU64| counter(name, help, value.load(Ordering::Relaxed));
     [
@@ -87,6 +87,11 @@ fn abuse(admin: &Admin) -> [Family; 5] {
             "tollgate_crowded_total",
             "Requests of callers without a key that share meters because there are too many.",
             &counters.crowded,
+        ),
+        count(
+            "tollgate_repeated_total",
+            "Requests that were admitted as repeats by their Idempotency-Key, and charged to rates alone.",
+            &counters.repeated,
         ),
         gauge("tollgate_blocks", "Callers that are blocked now.", number(admin.engine.blocks_now())),
     ]

@@ -21,7 +21,7 @@ on_each_engine!(
     a_refusal_keeps_no_name,
     a_name_lives_for_a_day_and_is_gone_by_itself,
     a_refund_forgets_the_name_of_its_own_decision_alone,
-    what_is_forced_keeps_the_name_unless_somebody_has_it,
+    what_is_forced_takes_the_name_over_and_shortens_no_day,
     of_many_in_one_call_one_is_charged,
     a_call_that_is_made_again_is_told_again_what_it_repeated,
     a_name_alone_is_kept_and_forgotten_without_any_meters,
@@ -165,21 +165,26 @@ fn a_refund_forgets_the_name_of_its_own_decision_alone(engine: Engine) {
     assert_eq!((anew.outcome, anew.repeats, used(&anew)), (ADMITTED, None, vec![3]));
 }
 
-fn what_is_forced_keeps_the_name_unless_somebody_has_it(engine: Engine) {
+fn what_is_forced_takes_the_name_over_and_shortens_no_day(engine: Engine) {
     let bed = Bed::new(engine);
-    let quota = monthly(10);
+    let quota = monthly(100);
     let (force, charge) = (plan(1, &[&quota], 3, Mode::Force), plan(1, &[&quota], 3, Mode::Charge));
     let hours = |hours: u32| start().plus(Nanos::from_secs(hours * 3_600));
     let told = |at, decision| RequestName { since: Some(at), ..name(5, decision) };
     assert_eq!(ask_at(&bed, &force, told(hours(0), 100), hours(20)).outcome, ADMITTED);
-    // Both have happened, so both are charged. The name stays the first one's, and goes when its day is over.
+    // Both have happened, so both are charged. The first may be about to be undone: the name is no longer its own.
     assert_eq!(used(&ask_at(&bed, &force, told(hours(1), 200), hours(20))), [6]);
-    assert_eq!(ask_at(&bed, &charge, name(5, 300), hours(23)).repeats, Some(100));
-    assert_eq!(ask_at(&bed, &charge, name(5, 400), hours(24)).repeats, None);
+    let back = plan(1, &[], 1, Mode::Refund { charged_at: hours(0) });
+    ask_at(&bed, &back, name(5, 100), hours(21));
+    assert_eq!(ask_at(&bed, &charge, name(5, 300), hours(24)).repeats, Some(200));
+    assert_eq!(ask_at(&bed, &charge, name(5, 400), hours(25)).repeats, None);
+    ask_at(&bed, &force, told(hours(23), 450), hours(26));
+    assert_eq!(ask_at(&bed, &charge, name(5, 460), hours(48)).repeats, Some(450));
+    assert_eq!(ask_at(&bed, &charge, name(5, 470), hours(49)).repeats, None);
     // What is told after its day is over leaves nothing behind.
     let late = RequestName { key: 9, ..told(hours(0), 500) };
-    assert_eq!(ask_at(&bed, &force, late, hours(25)).outcome, ADMITTED);
-    assert_eq!(ask_at(&bed, &charge, RequestName { key: 9, ..name(5, 600) }, hours(25)).repeats, None);
+    assert_eq!(ask_at(&bed, &force, late, hours(50)).outcome, ADMITTED);
+    assert_eq!(ask_at(&bed, &charge, RequestName { key: 9, ..name(5, 600) }, hours(50)).repeats, None);
 }
 
 fn of_many_in_one_call_one_is_charged(engine: Engine) {

@@ -6,8 +6,8 @@ use tollgate_core::time::Timestamp;
 ///
 /// What becomes of it is the plan's to say. One that charges keeps the name if it is admitted; where somebody has it
 /// already, it is a repeat and charged with what counts repeats alone, or a conflict if the request is another. What is
-/// forced has happened already: it keeps the name unless somebody has it. A refund forgets the name if it is still that
-/// of the decision whose charge is given back.
+/// forced has happened already: it takes the name over, for somebody who has it may be about to be undone. A refund
+/// forgets the name if it is still that of the decision whose charge is given back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestName {
     /// A hash of the name.

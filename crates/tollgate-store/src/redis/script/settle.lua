@@ -81,13 +81,13 @@ for place = 1, asks do
   end
   local keeps = mode ~= 1 and not repeated and not elsewhere
   -- The decision that has the name, while it is remembered. Only what may be refused repeats it.
-  local owner, again, conflicts
+  local owner, till, again, conflicts
   if name and keeps then
     local held = call('GET', KEYS[name])
     if held then
       local theirs, whose, ends = unpack_from('<c8c16d', held)
       if ends > now then
-        owner, again = whose, mode == 0
+        owner, till, again = whose, ends, mode == 0
         if again and theirs ~= request then again, conflicts, keeps = false, true, false end
       end
     end
@@ -159,8 +159,9 @@ for place = 1, asks do
         call('DEL', KEYS[name])
         dirty = true
       end
-    elseif not owner then
+    else
       local ends = (since < 0 and now or since) + REMEMBERED
+      if owner and till > ends then ends = till end
       if ends >= now + 1000 then
         call('SET', KEYS[name], request .. decision .. pack('<d', ends), 'PX', floor((ends - now) / 1000))
         dirty = true
