@@ -109,7 +109,7 @@ impl Books {
         Ok((self.ledger.roll(spool)?, self.ledger.close_due(spool, now)?))
     }
 
-    /// Chains what is full, and signs what is not, together with the audit log as far as it could be followed. Blocking.
+    /// Chains what is full, and signs what is not, with the audit log as far as it could be followed. Blocking.
     pub fn sign(&self, now: Timestamp) -> Result<(), FollowError> {
         let followed = audit::follow(self.engine.directory(), &self.ledger);
         let head = self.ledger.audit_head()?;

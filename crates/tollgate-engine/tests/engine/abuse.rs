@@ -257,7 +257,8 @@ fn looking_is_held_against_nobody() {
 #[test]
 fn our_own_services_are_never_blocked() {
     let place = Place::new(
-        "identity: {service_token: \"header:X-Service-Token\"}\nblocks: {applies_to: all}\ntiers: {ours: {bypass: true}}",
+        "identity: {service_token: \"header:X-Service-Token\"}\nblocks: {applies_to: all}\n\
+         tiers: {ours: {bypass: true}}",
     );
     let ours = place.caller("ours");
     let account = wait(place.engine.directory().account("acct-ours")).unwrap().unwrap();

@@ -47,7 +47,12 @@ fn named(mut answer: Value) -> Value {
 fn usage_is_shown_by_the_hour_up_to_this_moment() {
     let (place, key) = place();
     let usage = named(place.get("/admin/v1/usage?account=acme").expect(200));
-    let point = |start: &str, total: u64| json!({"start": start, "total": total, "overage": 0, "requests": 1, "refunded": 0});
+    let point = |start: &str, total: u64| {
+        let rest = json!({"overage": 0, "requests": 1, "refunded": 0});
+        let mut point = json!({"start": start, "total": total});
+        point.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        point
+    };
     let expected = json!({
         "total": 12, "overage": 0, "requests": 2, "refunded": 0, "late": 0, "degraded": 0,
         "series": [point("2026-10-05T12:00:00Z", 5), point("2026-10-05T13:00:00Z", 7)],

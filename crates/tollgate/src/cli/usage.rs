@@ -132,7 +132,8 @@ impl Step {
 /// Which usage, and what it is written as.
 #[derive(Args, Debug)]
 pub(crate) struct UsageExport {
-    /// What it is written as.
+    /// What it is written as: values with commas, an object on each line, a Parquet file, events as OpenMeter takes
+    /// them, or events for Stripe's meters.
     #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
     pub(crate) format: ExportFormat,
 
@@ -162,15 +163,10 @@ pub(crate) struct UsageExport {
 /// What usage is written as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// Comma-separated values.
     Csv,
-    /// A JSON object on each line.
     Jsonl,
-    /// An Apache Parquet file.
     Parquet,
-    /// CloudEvents as OpenMeter takes them, one on each line.
     Cloudevents,
-    /// Meter events for Stripe, one on each line.
     Stripe,
 }
 
@@ -189,7 +185,8 @@ impl ExportFormat {
 /// What is compared.
 #[derive(Args, Debug)]
 pub(crate) struct UsageReconcile {
-    /// What the ledger is compared with [default: meters, or bill if one is given].
+    /// What the ledger is compared with: the meters of quotas, its own records, the files that were sealed, or a bill
+    /// [default: meters, or bill if one is given].
     #[arg(long, value_enum)]
     pub(crate) against: Option<Against>,
 
@@ -222,13 +219,9 @@ pub(crate) struct UsageReconcile {
 /// What the ledger is compared with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Against {
-    /// The meters of quotas.
     Meters,
-    /// Its own records, counted once more.
     Records,
-    /// The files that were sealed.
     Sealed,
-    /// A bill.
     Bill,
 }
 

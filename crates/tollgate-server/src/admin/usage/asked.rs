@@ -33,7 +33,8 @@ pub(crate) struct UsageParams {
     /// Of this route only.
     #[param(required = false, example = "search")]
     route: String,
-    /// From this instant or day on, or from so long ago, as in `7d`; rounded down to the hour. Absent: from the beginning.
+    /// From this instant or day on, or from so long ago, as in `7d`; rounded down to the hour. Absent: from the
+    /// beginning.
     #[param(required = false, example = "2026-11-01")]
     from: String,
     /// Up to this instant or day and without it, or up to so long ago; rounded up to the hour. Absent: up to now.
