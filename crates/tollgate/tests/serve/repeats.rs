@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 
 use serde_json::{Value, json};
 use tollgate_testkit::http::{Answer, Asked, Caller};
@@ -36,11 +36,10 @@ fn decision(answer: &Answer) -> Value {
 }
 
 #[test]
-fn a_repeat_through_the_gateway_is_passed_on_and_charged_once() {
+fn a_repeat_through_the_gateway_is_charged_once() {
     let bed = Bed::start(POLICY);
     let key = bed.customer("acme", "metered");
     let first = bed.gateway(&post(&key, "\"order-7\""));
-    assert_eq!(first.json()["headers"]["idempotency-key"], "\"order-7\"", "as the caller wrote it");
     for _ in 0..3 {
         let repeat = bed.gateway(&post(&key, "order-7"));
         assert_eq!((repeat.status, decision(&repeat)), (200, decision(&first)));
@@ -79,6 +78,23 @@ fn a_name_for_another_request_is_422_and_what_is_no_name_400_on_every_face() {
     }
     let two = post(&key, "b").header("Idempotency-Key", "c");
     assert_eq!(bed.gateway(&two).json()["error"], "invalid_idempotency_key");
+    assert_eq!(bed.used("acme", "quota"), 1);
+}
+
+#[test]
+fn every_repeat_reaches_the_upstream_with_its_name_as_the_caller_wrote_it() {
+    let (heads, seen) = mpsc::channel();
+    let upstream = Upstream::start(move |head, mut stream: TcpStream| {
+        heads.send(head.to_ascii_lowercase()).unwrap();
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    });
+    let bed = Bed::start_with(POLICY, |launch| launch.arg("--upstream").arg(upstream.url()));
+    let key = bed.customer("acme", "metered");
+    for name in ["\"order-7\"", "order-7"] {
+        assert_eq!(bed.gateway(&post_nothing(&key, name)).status, 200);
+        let head = seen.recv().unwrap();
+        assert!(head.contains(&format!("idempotency-key: {name}\r\n")), "{head}");
+    }
     assert_eq!(bed.used("acme", "quota"), 1);
 }
 
