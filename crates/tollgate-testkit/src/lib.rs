@@ -1,11 +1,14 @@
 //! What the tests of Tollgate have in common: the reference model of `docs/algorithms.md`, and what it takes to talk to
 //! real servers over real sockets, good ones and bad ones.
 
+pub mod bucket;
 pub mod chaos;
 pub mod dice;
+mod faketime;
 pub mod http;
 pub mod model;
 pub mod port;
+pub mod python;
 pub mod redis;
 pub mod server;
 pub mod upstream;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::wait;
+use crate::{faketime, wait};
 
 /// The token of the admin API of servers that tests start.
 pub const ADMIN_TOKEN: &str = "tgadmin_of_the_tests_0123456789abcdef";
@@ -76,6 +76,17 @@ impl Launch {
     pub fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.variables.push((name.to_owned(), value.into()));
         self
+    }
+
+    /// With a clock that says this in UTC when it starts, and goes on from there: `2026-11-10 09:59:58`.
+    #[must_use]
+    pub fn clock(self, at: &str) -> Self {
+        self.variable("LD_PRELOAD", faketime::library())
+            .variable("FAKETIME", format!("@{at}"))
+            .variable("TZ", "UTC0")
+            // How long something takes, and when files were written, is as it is.
+            .variable("FAKETIME_DONT_FAKE_MONOTONIC", "1")
+            .variable("NO_FAKE_STAT", "1")
     }
 
     /// Starts it and returns when it is ready. Fails with what it said if it ends before.
@@ -211,6 +222,7 @@ impl Server {
     pub fn kill(&mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it can be waited for");
+        faketime::clear_up(self.pid());
     }
 }
 
@@ -218,6 +230,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        faketime::clear_up(self.pid());
         if std::thread::panicking() {
             eprintln!("{}", tail(&self.said()));
         }

@@ -6,6 +6,7 @@ mod exporting;
 mod fixtures;
 mod keeping;
 mod kill;
+mod killed_bucket;
 mod reconciling;
 mod sealing;
 mod sealing_s3;

@@ -1,6 +1,6 @@
 //! The real binary over real sockets: what it answers, and what it survives.
 //!
-//! `TOLLGATE_BLESS=1` rewrites the golden answers; `TOLLGATE_SLOW=1` kills ten times as often.
+//! `TOLLGATE_BLESS=1` rewrites the golden answers; `TOLLGATE_SLOW=1` kills and asks ten times as often.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 #![expect(clippy::panic, reason = "an answer that may not be fails its test with what it was")]
 
@@ -16,10 +16,12 @@ mod books;
 mod clients;
 mod faces;
 mod failover;
+mod forgetful_bucket;
 mod full_disk;
 #[path = "../cli/golden.rs"]
 mod golden;
 mod kills;
+mod million;
 mod nodes;
 mod outages;
 mod overload;
@@ -29,6 +31,7 @@ mod races;
 mod repeats;
 mod repeats_of_nodes;
 mod secured_stores;
+mod settling;
 mod shown;
 mod slots;
 mod stalls;
