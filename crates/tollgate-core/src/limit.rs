@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::rule::Rule;
+use crate::policy::Percent;
+use crate::rule::{Amount, Rule, SLIDING_LOG_ENTRY_BYTES, bound};
 
 /// The name of a limit: 1 to 64 characters of `a-z 0-9 . _ -`, starting with a letter or digit.
 ///
@@ -109,6 +110,50 @@ pub enum Excess {
     Refuse(RefusalStatus),
     /// It is served, and what it takes beyond the limit is counted for the bill.
     BillOverage,
+    /// The same for so much beyond the limit. More is refused.
+    BillUpTo(OverageCap),
+}
+
+impl Excess {
+    /// Whether what goes beyond the limit is billed.
+    #[inline]
+    pub const fn is_billed(self) -> bool {
+        !matches!(self, Self::Refuse(_))
+    }
+
+    /// How far beyond the limit requests are served. Nothing: without end.
+    pub const fn reach(self) -> Option<u64> {
+        match self {
+            Self::Refuse(_) => Some(0),
+            Self::BillUpTo(cap) => Some(cap.amount.get()),
+            Self::BillOverage => None,
+        }
+    }
+
+    /// The status with which it refuses, if it does.
+    pub const fn refusal(self) -> Option<RefusalStatus> {
+        match self {
+            Self::Refuse(status) | Self::BillUpTo(OverageCap { status, .. }) => Some(status),
+            Self::BillOverage => None,
+        }
+    }
+
+    /// The same with another cap, if there is one.
+    fn resized(self, size: impl FnOnce(Amount) -> Amount) -> Self {
+        match self {
+            Self::BillUpTo(cap) => Self::BillUpTo(OverageCap { amount: size(cap.amount), ..cap }),
+            other => other,
+        }
+    }
+}
+
+/// Where billed overage ends.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct OverageCap {
+    /// How much is served and billed beyond the limit.
+    pub amount: Amount,
+    /// The status with which more is refused.
+    pub status: RefusalStatus,
 }
 
 /// The statuses with which a spent limit may be answered.
@@ -149,11 +194,49 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// What it admits at most. One that bills what lies beyond it never refuses.
+    /// Whether a request counts that repeats one which was charged already. What protects the service counts it, or one
+    /// name would be worth any number of requests; what is sold does not.
+    pub fn counts_repeats(&self) -> bool {
+        match self.axis {
+            Axis::Rate | Axis::Concurrency => true,
+            Axis::Quota | Axis::Conduct => matches!(self.rule, Rule::Concurrency { .. }),
+        }
+    }
+
+    /// What it admits at most. One that bills all that lies beyond it never refuses.
     pub fn bound(&self) -> String {
         match self.excess {
             Excess::Refuse(_) => self.rule.bound().to_string(),
             Excess::BillOverage => format!("{}; more is billed", self.rule.bound()),
+            Excess::BillUpTo(cap) => {
+                let included = bound::grouped(self.rule.capacity());
+                format!("{}; what is above {included} is billed", self.rule.raised(cap.amount).bound())
+            }
         }
+    }
+
+    /// What one meter of it takes in memory at the most, in bytes, where that grows with every admission.
+    pub fn log_bytes_max(&self) -> Option<u64> {
+        match &self.rule {
+            Rule::SlidingLog(rule) => {
+                let entries = rule.limit.get().saturating_add(self.excess.reach().unwrap_or(0));
+                Some(entries.saturating_mul(SLIDING_LOG_ENTRY_BYTES))
+            }
+            _ => None,
+        }
+    }
+
+    /// The same limit with a share of its amount, and of its overage.
+    #[must_use]
+    pub fn scaled(&self, share: Percent) -> Self {
+        let excess = self.excess.resized(|cap| cap.share(share));
+        Self { rule: self.rule.scaled(share), excess, ..self.clone() }
+    }
+
+    /// The same limit for so many callers together.
+    #[must_use]
+    pub fn times(&self, callers: u64) -> Self {
+        let excess = self.excess.resized(|cap| cap.times(callers));
+        Self { rule: self.rule.times(callers), excess, ..self.clone() }
     }
 }

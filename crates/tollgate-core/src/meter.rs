@@ -190,7 +190,7 @@ impl State for Meter {
             Rule::Concurrency { limit, lease } => {
                 let ask = match ask {
                     Ask::Look => SlotAsk::Look,
-                    Ask::Take(_) => SlotAsk::Take(moment.slot),
+                    Ask::Take(_) | Ask::TakeBeyond { .. } => SlotAsk::Take(moment.slot),
                     Ask::Force(_) => SlotAsk::Renew(moment.slot),
                     Ask::Give { .. } => SlotAsk::Release(moment.slot),
                 };

@@ -23,7 +23,7 @@ pub use identity::{Challenge, HeaderName, Identity, KeyPlace, SecretSource, Sess
 pub use ledger::{Alerts, Durability, ExportTarget, LedgerSettings};
 pub use percent::Percent;
 pub use responses::{HeaderFamily, QuotaReset, Responses};
-pub use route::{Route, RouteIndex, Routes};
+pub use route::{Repeats, Route, RouteIndex, Routes};
 pub use server::{
     ForwardedHeader, Maxima, Network, Proxies, ProxyProtocol, ServerSettings, Timeouts, TlsFiles,
     UpstreamHost, UpstreamProtocol,

@@ -69,6 +69,9 @@ pub struct Windowed {
 /// The most units a sliding log may remember: it holds one entry for each admitted request.
 pub const SLIDING_LOG_LIMIT_MAX: u64 = 100_000;
 
+/// What an entry of a sliding log takes in memory, in bytes.
+pub const SLIDING_LOG_ENTRY_BYTES: u64 = 16;
+
 /// The most slots a concurrency limit may have: each one that is taken is an entry.
 pub const CONCURRENCY_LIMIT_MAX: u64 = 100_000;
 
@@ -172,6 +175,14 @@ impl Rule {
         )
     }
 
+    /// The same rule with so much more, as far as numbers go. What has no overage stays as it is.
+    pub fn raised(&self, more: Amount) -> Self {
+        self.resized(
+            |bucket| *bucket,
+            |limit, most| Amount::new(beyond(limit.get(), more.get()).min(most)).unwrap_or(limit),
+        )
+    }
+
     /// The same rule with another amount. `limit` is told the old one, and the most that the rule may have.
     fn resized(
         &self,
@@ -217,6 +228,14 @@ pub enum Ask {
     Look,
     /// To charge this much if it fits.
     Take(u64),
+    /// To charge this much if it fits into the limit and so much beyond it: overage that is billed up to a cap. What
+    /// holds no more than its limit takes it as [`Ask::Take`].
+    TakeBeyond {
+        /// How much.
+        cost: u64,
+        /// How far beyond the limit.
+        beyond: u64,
+    },
     /// To charge this much whether it fits or not: overage that is billed, a true cost above the reserved one.
     Force(u64),
     /// To give back what was charged at that instant.
@@ -262,6 +281,11 @@ fn fit(used: u64, cost: u64, limit: u64, wait: impl FnOnce() -> Nanos) -> Answer
     } else {
         Answer::Wait(wait())
     }
+}
+
+/// Where a limit ends that serves so much beyond itself.
+fn beyond(limit: u64, more: u64) -> u64 {
+    limit.saturating_add(more).min(Amount::MAX)
 }
 
 /// A count after `cost` more. It stops at [`Amount::MAX`] rather than run over what stores can hold.

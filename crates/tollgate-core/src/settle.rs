@@ -33,6 +33,8 @@ pub enum Outcome {
         /// What remains there.
         remaining: u64,
     },
+    /// Its name was given to another request, says a store that remembers names. Nothing was changed.
+    Conflicts,
 }
 
 /// What one meter says after the plan was settled.
@@ -234,13 +236,16 @@ fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
         (Mode::Refund { charged_at }, _) => Ask::Give { cost, charged_at },
         (Mode::Force, _) | (_, Excess::BillOverage) => Ask::Force(cost),
         (Mode::Charge | Mode::Peek, Excess::Refuse(_)) => Ask::Take(cost),
+        (Mode::Charge | Mode::Peek, Excess::BillUpTo(cap)) => {
+            Ask::TakeBeyond { cost, beyond: cap.amount.get() }
+        }
     }
 }
 
 /// How much of a charge lies above what remains of a limit whose overage is billed.
 #[cold]
 fn above<S: State>(plan: &ChargePlan<'_>, charge: &Charge<'_>, meter: &S) -> u64 {
-    if charge.limit.excess != Excess::BillOverage || matches!(plan.mode, Mode::Refund { .. }) {
+    if !charge.limit.excess.is_billed() || matches!(plan.mode, Mode::Refund { .. }) {
         return 0;
     }
     let (_, before) = meter.settle(&charge.limit.rule, Ask::Look, &plan.moment(charge));
@@ -278,7 +283,7 @@ impl Reading {
     fn new(charge: &Charge<'_>, verdict: &Verdict) -> Self {
         let capacity = charge.limit.rule.capacity();
         let overage = match charge.limit.excess {
-            Excess::BillOverage => verdict.used.saturating_sub(capacity),
+            Excess::BillOverage | Excess::BillUpTo(_) => verdict.used.saturating_sub(capacity),
             Excess::Refuse(_) => 0,
         };
         let remaining = capacity.saturating_sub(verdict.used);

@@ -37,6 +37,9 @@ impl Default for AccountCalendar {
 pub enum Charges {
     /// All of them: a request that is decided on. With the caller's conduct, as long as it is not charged already.
     All,
+    /// What a repeat of a request owes that was charged before: rates and slots, which protect the service, and nothing
+    /// that is sold. With the caller's conduct, as above.
+    Again,
     /// Only concurrency slots. With [`Mode::Refund`]: a request has finished, and what it used stays used.
     Slots,
     /// Everything but slots: usage that was recorded is counted again, or a cost turned out to be another.
@@ -114,7 +117,7 @@ impl Tariff {
         for line in self.lines.iter().filter(counts).filter(|line| line.is_in(request)) {
             plan.add(line.charge(request));
         }
-        if self.expects.is_some() && request.which == Charges::All {
+        if self.expects.is_some() && matches!(request.which, Charges::All | Charges::Again) {
             plan.expects = self.expected(&plan);
         }
         plan
@@ -147,15 +150,12 @@ impl Tariff {
     /// The limits on some of the axes, each with another size, and what of the conduct is wanted as it is.
     fn resized(
         &self,
-        size: impl Fn(&Rule) -> Rule,
+        size: impl Fn(&Limit) -> Limit,
         wanted: impl Fn(Axis) -> bool,
         mut enter: impl FnMut(&Limit) -> LimitId,
     ) -> Self {
         let lines = self.lines.iter().filter(|line| wanted(line.limit.axis)).map(|line| {
-            let mut limit = line.limit.clone();
-            if line.signal.is_none() {
-                limit.rule = size(&limit.rule);
-            }
+            let limit = if line.signal.is_none() { size(&line.limit) } else { line.limit.clone() };
             Line::new(limit, line.routes.clone(), line.signal, &mut enter)
         });
         Self { lines: lines.collect(), expects: None }
@@ -254,7 +254,7 @@ impl Plan {
     /// one of them does is not held against the others.
     #[must_use]
     pub fn shared_by(&self, callers: u64, share: Percent, enter: impl FnMut(&Limit) -> LimitId) -> Self {
-        let size = |rule: &Rule| rule.scaled(share).times(callers);
+        let size = |limit: &Limit| limit.scaled(share).times(callers);
         self.resized(size, |axis| axis != Axis::Conduct, enter)
     }
 
@@ -267,12 +267,12 @@ impl Plan {
         wanted: impl Fn(Axis) -> bool,
         enter: impl FnMut(&Limit) -> LimitId,
     ) -> Self {
-        self.resized(|rule| rule.scaled(share), |axis| axis == Axis::Conduct || wanted(axis), enter)
+        self.resized(|limit| limit.scaled(share), |axis| axis == Axis::Conduct || wanted(axis), enter)
     }
 
     fn resized(
         &self,
-        size: impl Fn(&Rule) -> Rule,
+        size: impl Fn(&Limit) -> Limit,
         wanted: impl Fn(Axis) -> bool,
         enter: impl FnMut(&Limit) -> LimitId,
     ) -> Self {
@@ -305,6 +305,10 @@ impl Line {
             Charges::All | Charges::Everywhere => {
                 self.signal.is_none() || matches!(request.mode, Mode::Charge | Mode::Peek)
             }
+            Charges::Again => match self.signal {
+                None => self.limit.counts_repeats(),
+                Some(_) => matches!(request.mode, Mode::Charge | Mode::Peek),
+            },
             Charges::Conduct => self.signal.is_some(),
             _ if self.signal.is_some() => false,
             Charges::Slots => self.takes_slots(),

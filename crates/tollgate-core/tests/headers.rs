@@ -53,7 +53,7 @@ impl Caller {
         let mut readings = Readings::new();
         let outcome = settle(&plan, &mut self.meters, &mut readings);
         let refusing = match outcome {
-            Outcome::Admitted { .. } | Outcome::Elsewhere { .. } => None,
+            Outcome::Admitted { .. } | Outcome::Elsewhere { .. } | Outcome::Conflicts => None,
             Outcome::Refused { by, .. } | Outcome::NeverFits { by } => {
                 plan.charges().get(by).map(|charge| charge.limit)
             }

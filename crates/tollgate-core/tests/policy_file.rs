@@ -4,13 +4,13 @@
 
 use tollgate_core::calendar::CalendarUnit;
 use tollgate_core::file::{read, read_tier, render};
-use tollgate_core::limit::{Axis, Excess, Per, RefusalStatus};
+use tollgate_core::limit::{Axis, Excess, OverageCap, Per, RefusalStatus};
 use tollgate_core::policy::{
     Bypass, Degraded, Document, ExportTarget, ForwardedHeader, Identity, LedgerSettings, Maxima,
     ProxyProtocol, Responses, RouteIndex, ServerSettings, StoreSettings, Tier, TierLimit, TierName, Timeouts,
     UpstreamHost, UpstreamProtocol,
 };
-use tollgate_core::rule::{Rule, TokenBucket};
+use tollgate_core::rule::{Amount, Rule, TokenBucket};
 use tollgate_core::time::{Nanos, Window};
 
 fn load(text: &str) -> Document {
@@ -171,6 +171,14 @@ fn quotas_have_a_window_a_pool_and_an_end() {
         ("{quota: 5, quota_status: 429}", Per::Account, Excess::Refuse(RefusalStatus::TooManyRequests)),
         ("{quota: 5, quota_status: 403}", Per::Account, Excess::Refuse(RefusalStatus::Forbidden)),
         ("{quota: 5, on_quota_exceeded: bill_overage}", Per::Account, Excess::BillOverage),
+        (
+            "{quota: 5, on_quota_exceeded: bill_overage, overage_cap: 10_000, quota_status: 429}",
+            Per::Account,
+            Excess::BillUpTo(OverageCap {
+                amount: Amount::new(10_000).unwrap(),
+                status: RefusalStatus::TooManyRequests,
+            }),
+        ),
     ];
     for (body, per, excess) in pairs {
         let limit = only_limit(body).limit;
@@ -188,6 +196,10 @@ fn quotas_have_a_window_a_pool_and_an_end() {
     for (word, secs) in [("sliding_day", 86_400), ("sliding:12h", 43_200), ("'sliding: 1h30m'", 5_400)] {
         let limit = only_limit(&format!("{{quota: 5, quota_window: {word}}}")).limit;
         assert!(matches!(&limit.rule, Rule::SlidingBuckets(w) if w.window.as_secs() == secs), "{word}");
+        let exact = format!("{{quota: 5, quota_window: {word}, quota_algorithm: sliding_log}}");
+        let limit = only_limit(&exact).limit;
+        assert!(matches!(&limit.rule, Rule::SlidingLog(w) if w.window.as_secs() == secs), "{word}");
+        assert_eq!((limit.axis, limit.per, limit.log_bytes_max()), (Axis::Quota, Per::Account, Some(80)));
     }
 }
 

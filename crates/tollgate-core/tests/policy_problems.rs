@@ -248,3 +248,46 @@ fn problems_are_sorted_and_bounded() {
 fn a_problem_in_an_aliased_value_is_one_problem() {
     assert_eq!(problems("tiers: {a: &a {rate: 0}, b: *a, c: *a}").len(), 1);
 }
+
+#[test]
+fn a_cap_on_overage_needs_overage_that_is_billed() {
+    let cap = "overage_cap";
+    check_tier("quota: 5, overage_cap: 1", cap, "nothing is billed", "`on_quota_exceeded: bill_overage`");
+    let blocked = "quota: 5, on_quota_exceeded: block, overage_cap: 1";
+    check_tier(blocked, cap, "nothing is billed", "`on_quota_exceeded: bill_overage`");
+    check_tier("rate: 1, overage_cap: 1", cap, "without a `quota`", "add a `quota`");
+    let billed = "quota: 5, on_quota_exceeded: bill_overage";
+    check_tier(&format!("{billed}, overage_cap: 0"), "0", "zero", "from 1");
+    check_tier(&format!("{billed}, overage_cap: -1"), "-1", "negative", "without a sign");
+    check_tier(&format!("{billed}, overage_cap: 50%"), "50%", "whole number", "50_000");
+    let too_large = format!("{billed}, overage_cap: 9_007_199_254_740_987");
+    check_tier(&too_large, "9_007_199_254_740_987", "more than", "9_007_199_254_740_986");
+    let entry = "algorithm: calendar_day, limit: 5";
+    check_limit(&format!("{entry}, overage_cap: 1"), cap, "nothing is billed", "`on_exceeded: bill_overage`");
+    let rate = "algorithm: fixed_window, limit: 5/s, overage_cap: 1";
+    check_limit(rate, cap, "nothing is billed", "`on_exceeded: bill_overage`");
+}
+
+#[test]
+fn a_quota_that_is_logged_slides_and_has_an_end() {
+    let key = "quota_algorithm";
+    for window in ["", ", quota_window: calendar_day", ", quota_window: billing_month"] {
+        let body = format!("quota: 5, quota_algorithm: sliding_log{window}");
+        check_tier(&body, key, "windows that slide", "`quota_window: sliding_day`");
+    }
+    check_tier("rate: 1, quota_algorithm: sliding_log", key, "without a `quota`", "add a `quota`");
+    let sliding = "quota_window: sliding_day, quota_algorithm";
+    let wrong = format!("quota: 5, {sliding}: sliding_window");
+    check_tier(&wrong, "sliding_window", "may not be", "sliding_buckets");
+    let large = format!("quota: 100_001, {sliding}: sliding_log");
+    check_tier(&large, "100_001", "more than 100_000", "use sliding_buckets");
+    let billed = format!("quota: 5, {sliding}: sliding_log, on_quota_exceeded: bill_overage");
+    check_tier(&billed, "sliding_log", "has no end", "`overage_cap`");
+    check_tier(
+        &format!("{billed}, overage_cap: 99_996"),
+        "sliding_log",
+        "with its overage",
+        "sliding_buckets",
+    );
+    check_limit("algorithm: sliding_log, limit: 100_001/day", "100_001/day", "more than", "sliding_buckets");
+}

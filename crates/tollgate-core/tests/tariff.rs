@@ -40,6 +40,14 @@ fn slots_and_amounts_are_the_two_parts_of_all() {
 }
 
 #[test]
+fn a_repeat_owes_what_protects_the_service_and_nothing_that_is_sold() {
+    let limits = "{small: {algorithm: sliding_window, limit: 3/day}, \
+                  sold: {algorithm: sliding_window, limit: 9/day, axis: quota}}";
+    let plan = plan(&format!("{{rate: 10, concurrency: 5, quota: 100, limits: {limits}}}"));
+    assert_eq!(charged(&plan, Charges::Again), ["rate", "small", "concurrency"]);
+}
+
+#[test]
 fn a_plan_is_its_tier_with_the_limits_in_order() {
     let plan = plan("{rate: 10, quota: 100, priority: 7, refund_on: 5xx}");
     assert_eq!((plan.name.as_str(), plan.number, plan.priority, plan.bypass), ("pro", 3, 7, Bypass::No));
@@ -84,6 +92,8 @@ fn conduct_comes_behind_the_limits_of_a_request_that_is_decided_on_and_of_no_oth
     let back = Mode::Refund { charged_at: Timestamp::EPOCH };
     assert_eq!(asked(back, Charges::All), all[..3]);
     assert_eq!(asked(Mode::Force, Charges::All), all[..3]);
+    assert_eq!(asked(Mode::Charge, Charges::Again), ["rate", "concurrency", "reputation", "strikes"]);
+    assert_eq!(asked(back, Charges::Again), ["rate", "concurrency"]);
     assert_eq!(asked(Mode::Charge, Charges::Slots), ["concurrency"]);
     assert_eq!(asked(Mode::Charge, Charges::Amounts), ["rate", "quota"]);
     assert_eq!(asked(Mode::Charge, Charges::Quotas), ["quota"]);

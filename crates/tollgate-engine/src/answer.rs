@@ -27,6 +27,8 @@ pub enum ErrorCode {
     CostExceedsLimit,
     /// The name of an earlier request, with another request.
     IdempotencyConflict,
+    /// What stands in the place of the request's name is none.
+    InvalidIdempotencyKey,
 }
 
 /// A line of the table.
@@ -49,7 +51,7 @@ const fn line(
 }
 
 /// In the order of [`ErrorCode`], which a test holds.
-const TABLE: [Line; 12] = {
+const TABLE: [Line; 13] = {
     use ErrorCode as E;
     [
         line(E::RateLimited, "rate_limited", 429, "Too many requests", "Wait as long as Retry-After says."),
@@ -117,6 +119,13 @@ const TABLE: [Line; 12] = {
             422,
             "The idempotency key was used for another request",
             "Send a new idempotency key with a new request.",
+        ),
+        line(
+            E::InvalidIdempotencyKey,
+            "invalid_idempotency_key",
+            400,
+            "Not an idempotency key",
+            "Send one Idempotency-Key of 1 to 255 printable ASCII characters, in double quotes or without.",
         ),
     ]
 };

@@ -24,7 +24,7 @@ use crate::shared::SharedParts;
 /// How long a start waits for the store.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Where in the database the number of the node is kept.
-const NODE: &str = "node";
+const NODE: &str = tollgate_store::database::NODE_KEY;
 /// Under another number the journal asks, so that what it settles and what requests charge do not get in each other's
 /// way.
 const JOURNAL: u64 = 1 << 63;

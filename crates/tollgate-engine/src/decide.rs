@@ -3,7 +3,7 @@
 mod way;
 mod who;
 
-use tollgate_core::limit::{Axis, Excess, Limit};
+use tollgate_core::limit::{Axis, Limit, RefusalStatus};
 use tollgate_core::limit_now::LimitNow;
 use tollgate_core::plan::{ChargePlan, Mode};
 use tollgate_core::policy::{Bucket, Bypass, DegradedQuota, Reputation, Route};
@@ -17,9 +17,9 @@ use tollgate_ledger::{Idempotency, Kind, Position, Reservation};
 use crate::answer::ErrorCode;
 use crate::decision::{Answer, Decision, Denial};
 use crate::engine::{Counters, Engine};
-use crate::permit::{Permit, Settles};
+use crate::permit::{Kept, Permit};
 use crate::record::record;
-use crate::request::{CallerRequest, Purpose};
+use crate::request::{CallerRequest, Name, Purpose};
 use crate::shed::Ticket;
 use crate::snapshot::PolicySnapshot;
 
@@ -38,8 +38,8 @@ pub(crate) struct Settled {
 pub(crate) enum NotSettled {
     /// The caller's reputation is another than the one that the plan is for.
     Elsewhere(Bucket),
-    /// It could not be recorded.
-    NoRoom(ErrorCode),
+    /// For a reason that is no limit's: it could not be recorded, or its name is another's.
+    Otherwise(ErrorCode),
 }
 
 /// How far a request comes before any limit is asked.
@@ -47,7 +47,7 @@ pub(crate) enum Reached {
     /// No limit has a say in it.
     Decided(Box<Decision>),
     /// The caller is known, and refused for a reason that is no limit's.
-    LacksScope(Caller, Permit, ErrorCode),
+    Unfit(Caller, Permit, ErrorCode),
     /// The limits decide. It has a place at the upstream, where load is shed.
     Limits(Caller, Permit, Option<Ticket>),
 }
@@ -61,9 +61,9 @@ impl Engine {
         let way = self.way(request, now);
         match self.until_limits(&way) {
             Reached::Decided(decision) => *decision,
-            Reached::LacksScope(caller, permit, error) => self.refuse_known(&way, caller, &permit, error),
+            Reached::Unfit(caller, permit, error) => self.refuse_known(&way, caller, &permit, error),
             Reached::Limits(caller, permit, ticket) => {
-                let decision = match way.name() {
+                let decision = match self.idempotency(&way, &permit) {
                     None => self.settle(&way, caller, permit),
                     Some(name) => self.settle_once(&way, caller, permit, name),
                 };
@@ -105,7 +105,10 @@ impl Engine {
         }
         let route = route.map(|(_, route)| route);
         if let Some(error) = lacks_scope(&caller, route) {
-            return Reached::LacksScope(caller, permit, error);
+            return Reached::Unfit(caller, permit, error);
+        }
+        if way.name_at(route) == Some(Name::Malformed) {
+            return Reached::Unfit(caller, permit, ErrorCode::InvalidIdempotencyKey);
         }
         match self.place(way, &caller, route) {
             Ok(ticket) => Reached::Limits(caller, permit, ticket),
@@ -147,8 +150,13 @@ impl Engine {
     }
 
     /// Settles a request that may be a repeat. The name is held meanwhile: of two at once, one is charged.
-    fn settle_once(&self, way: &Way<'_>, caller: Caller, mut permit: Permit, name: &str) -> Decision {
-        let idempotency = self.idempotency(way, name, permit.cost);
+    fn settle_once(
+        &self,
+        way: &Way<'_>,
+        caller: Caller,
+        mut permit: Permit,
+        idempotency: Idempotency,
+    ) -> Decision {
         let mut shard = self.repeats.hold(caller.home, idempotency.key);
         match shard.find(caller.home, idempotency.key, way.now) {
             Some(charged) if charged.request != idempotency.request => {
@@ -157,18 +165,10 @@ impl Engine {
             }
             Some(charged) => {
                 drop(shard);
-                // Charged already. Only what a request in flight takes is taken again.
-                permit.decision = charged.decision;
-                permit.cost = None;
-                permit.settles = Settles::Nothing;
-                permit.charged_at = way.now;
-                let mut decision = self.settle(way, caller, permit);
-                decision.id = charged.decision;
-                if way.is_strict() && decision.is_admitted() {
-                    // The first may still be on its way to the disk; whatever was recorded before now is far enough.
-                    decision.pending = self.spool.tail().0.checked_sub(1).map(Position);
-                }
-                decision
+                // Charged already. Only what protects the service is charged again.
+                permit.repeat(charged.decision);
+                let decision = self.settle(way, caller, permit);
+                self.repeated(way, decision)
             }
             None => {
                 permit.idempotency = Some(idempotency);
@@ -180,6 +180,18 @@ impl Engine {
                 decision
             }
         }
+    }
+
+    /// A repeat of what this node has charged.
+    pub(crate) fn repeated(&self, way: &Way<'_>, mut decision: Decision) -> Decision {
+        if decision.is_admitted() {
+            Counters::count(&self.counters.repeated);
+            if way.is_strict() {
+                // The first may still be on its way to the disk; whatever was recorded before now is far enough.
+                decision.pending = self.spool.tail().0.checked_sub(1).map(Position);
+            }
+        }
+        decision
     }
 
     /// All limits together: every meter is charged, or none is. Under which limits, the caller's reputation says; if it
@@ -201,7 +213,7 @@ impl Engine {
                     self.learn(&caller.watched, bucket);
                     reputation = Some(bucket);
                 }
-                Err(NotSettled::NoRoom(error)) => return self.refuse_known(way, caller, &permit, error),
+                Err(NotSettled::Otherwise(error)) => return self.refuse_known(way, caller, &permit, error),
             }
         }
     }
@@ -215,12 +227,15 @@ impl Engine {
         let (mode, charges) = (way.mode(), permit.charges());
         let tariff = &permit.plan.tariff;
         let plan = tariff.plan(&way.request_of(permit, mode, charges));
-        let room = match (mode, permit.cost) {
-            (Mode::Charge, Some(_)) => self.room(&way.policy, &permit.plan).map_err(NotSettled::NoRoom)?,
+        let room = match (mode, permit.usage()) {
+            (Mode::Charge, Some(_)) => self.room(&way.policy, &permit.plan).map_err(NotSettled::Otherwise)?,
             _ => None,
         };
         let mut readings = Readings::new();
         let settled = self.settle_and_record(&plan, permit, room, way.now, &mut readings);
+        if settled.outcome.changes_meters(mode) && permit.kept == Kept::Store {
+            self.thresholds.watch(&plan, &readings, permit.payer(), &caller.plan);
+        }
         let answer = self.answer(way, caller, &plan, settled.outcome, &readings)?;
         let limits = if charges == Charges::All {
             LimitNow::all(&plan, &readings)
@@ -247,6 +262,7 @@ impl Engine {
             Outcome::Elsewhere { remaining } => {
                 Err(NotSettled::Elsewhere(Reputation::bucket(u8::try_from(remaining).unwrap_or(u8::MAX))))
             }
+            Outcome::Conflicts => Err(NotSettled::Otherwise(ErrorCode::IdempotencyConflict)),
             Outcome::Refused { .. } if !plan.is_plain() => {
                 let mut answer = answer_of(plan, outcome);
                 if let Answer::Denied(denial) = &mut answer
@@ -303,14 +319,24 @@ impl Engine {
         }
     }
 
-    pub(crate) fn idempotency(&self, way: &Way<'_>, name: &str, cost: Option<Amount>) -> Idempotency {
+    /// The name of a request, and what it stands for, if it has one: its method, path, query and cost. Nobody reads
+    /// bodies.
+    #[inline]
+    pub(crate) fn idempotency(&self, way: &Way<'_>, permit: &Permit) -> Option<Idempotency> {
+        way.request.idempotency_key?;
+        let route = permit.route.and_then(|route| way.policy.policy().routes.get(route));
+        let Some(Name::Given { text, query }) = way.name_at(route) else { return None };
         let request = way.request;
-        let cost = cost.map_or(0, Amount::get).to_le_bytes();
-        let key = self.homes.of_parts(&[b"idempotency", name.as_bytes()]);
-        let same = self.homes.of_parts(&[request.method.as_bytes(), request.path.as_bytes(), &cost]);
+        let cost = permit.cost.map_or(0, Amount::get).to_le_bytes();
+        let key = self.homes.of_parts(&[b"idempotency", text.as_bytes()]);
+        let parts = [request.method.as_bytes(), request.path.as_bytes(), &cost];
+        let same = match query {
+            None => self.homes.of_parts(&parts),
+            Some(query) => self.homes.of_parts(&[parts[0], parts[1], parts[2], query.as_bytes()]),
+        };
         #[expect(clippy::cast_possible_truncation, reason = "half of a keyed hash is enough within one home")]
         // Zero stands for no name in records.
-        Idempotency { key: (key.0 as u64).max(1), request: (same.0 as u64).max(1) }
+        Some(Idempotency { key: (key.0 as u64).max(1), request: (same.0 as u64).max(1) })
     }
 }
 
@@ -330,6 +356,7 @@ pub(crate) fn answer_of(plan: &ChargePlan<'_>, outcome: Outcome) -> Answer {
         Outcome::NeverFits { by } => (by, None),
         // Whoever expects something asks again elsewhere before it comes to an answer.
         Outcome::Elsewhere { .. } => return Answer::Denied(Denial::of(ErrorCode::Unavailable)),
+        Outcome::Conflicts => return Answer::Denied(Denial::of(ErrorCode::IdempotencyConflict)),
     };
     let limit = plan.charges().get(by).map(|charge| charge.limit);
     let Some(retry_after) = wait else {
@@ -348,9 +375,7 @@ pub(crate) fn refusal(limit: Option<&Limit>, retry_after: Nanos) -> Denial {
         // What is remembered of a caller's conduct refuses nothing by itself.
         Some(Axis::Conduct) | None => ErrorCode::Unavailable,
     };
-    let status = match limit.map(|limit| limit.excess) {
-        Some(Excess::Refuse(status)) => status.code(),
-        _ => error.status(),
-    };
+    let status = limit.and_then(|limit| limit.excess.refusal());
+    let status = status.map_or_else(|| error.status(), RefusalStatus::code);
     Denial { error, status, limit: limit.map(|limit| limit.name.clone()), retry_after }
 }

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tollgate_core::policy::{Policy, Proxies};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::Spool;
+use tollgate_store::alerts::Alerts;
 use tollgate_store::database::{Database, KeptBlock};
 use tollgate_store::directory::Directory;
 use tollgate_store::hash::HomeHasher;
@@ -28,6 +29,7 @@ use crate::save::Saved;
 use crate::shared::{Shared, SharedParts};
 use crate::shed::Loads;
 use crate::snapshot::{PolicySnapshot, ReloadError};
+use crate::thresholds::Thresholds;
 use crate::watch::Watch;
 
 /// What an engine is made of.
@@ -81,6 +83,7 @@ pub struct Engine {
     pub(crate) saved: Mutex<Saved>,
     pub(crate) shared: Option<Shared>,
     pub(crate) watch: Watch,
+    pub(crate) thresholds: Thresholds,
     pub(crate) sessions: SessionKeys,
     daily: DailyHash,
     proxies: Proxies,
@@ -94,7 +97,7 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-/// What happened that should not, counted.
+/// What happened that should not, or not too often, counted.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Requests that were admitted, and could not be recorded.
@@ -109,6 +112,8 @@ pub struct Counters {
     pub squeezed: AtomicU64,
     /// Requests of callers that share a home, because there are too many for one each.
     pub crowded: AtomicU64,
+    /// Requests that were admitted as repeats of others.
+    pub repeated: AtomicU64,
     /// Requests of callers with a reputation in each bucket, from the best to the worst.
     pub reputation: [AtomicU64; 4],
 }
@@ -134,7 +139,12 @@ impl Engine {
                 Blocking::alone(parts.database.clone(), found.blocks, memory, clock.now())
             }
         };
+        let alerts = match &parts.shared {
+            Some(shared) => Alerts::Shared(shared.blocks.clone()),
+            None => Alerts::Embedded(parts.database.clone()),
+        };
         Self {
+            thresholds: Thresholds::new(alerts),
             watch: Watch::new(&parts.homes, parts.random, clients_max, blocks),
             snapshot: ArcSwap::from_pointee(found.snapshot),
             directory: parts.directory,

@@ -84,7 +84,7 @@ impl Engine {
         cost: Option<u64>,
         now: Timestamp,
     ) -> Result<Finished, FinishError> {
-        let reserved = permit.cost.map_or(0, Amount::get);
+        let reserved = permit.usage().map_or(0, Amount::get);
         let failed = status.is_some_and(|status| (500..600).contains(&status));
         let given_back = failed && permit.plan.refund_on == RefundOn::ServerError;
         let settled = match permit.settles {
@@ -133,7 +133,8 @@ impl Engine {
         let plan = sold.tariff.plan(&request);
         // Only what gives back all of a charge concerns the name it was charged under.
         let idempotency = permit.idempotency.filter(|_| settled == 0);
-        self.meters.settle_then(&plan, &mut Readings::new(), |outcome| {
+        let mut readings = Readings::new();
+        self.meters.settle_then(&plan, &mut readings, |outcome| {
             let overage = match (kind, outcome) {
                 (Kind::Refund, _) => permit.overage.min(difference.get()),
                 (_, Outcome::Admitted { overage }) => overage,
@@ -142,6 +143,9 @@ impl Engine {
             let record = record(permit, kind, Some(difference), overage, now);
             room.append(&Record { idempotency, ..record });
         });
+        if mode == Mode::Force && permit.kept == Kept::Store {
+            self.thresholds.watch(&plan, &readings, permit.payer(), &sold);
+        }
         if let Some(shared) = &self.shared {
             shared.journal.wake();
         }

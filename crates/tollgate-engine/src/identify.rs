@@ -7,6 +7,7 @@ mod cookie;
 mod credential;
 mod daily;
 mod forwarded;
+mod name;
 mod prefix;
 
 pub use address::address;
@@ -15,4 +16,5 @@ pub use client::{Client, ClientId, ClientKind};
 pub use cookie::{SessionId, SessionKeys};
 pub use credential::credential;
 pub use daily::DailyHash;
+pub use name::NameHeader;
 pub use prefix::{Prefixes, prefixes};

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use arc_swap::ArcSwapOption;
 use tollgate_core::limit::Per;
 use tollgate_core::limit_now::LimitNow;
 use tollgate_core::plan::Mode;
@@ -11,7 +12,7 @@ use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::settle::Readings;
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::Timestamp;
-use tollgate_store::directory::Account;
+use tollgate_store::directory::{Account, AccountRecord, Standing};
 use tollgate_store::redis::Away;
 
 use crate::engine::Engine;
@@ -36,13 +37,45 @@ impl Engine {
         let policy = self.snapshot.load_full();
         let plan = policy.plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters);
         let Some(plan) = plan else { return Ok(Vec::new()) };
+        self.limits_by(&plan, account, keys, now).await
+    }
+
+    /// What every limit of an account would say now if its tier were that of `record`, with all that was used so far.
+    /// Nothing is changed: neither the account nor a meter.
+    pub async fn limits_under(
+        &self,
+        record: &AccountRecord,
+        account: &Account,
+        keys: &[NonZeroU32],
+        now: Timestamp,
+    ) -> Result<Vec<AccountLimit>, Away> {
+        let standing = Standing {
+            tier: record.tier.clone(),
+            custom: record.custom.as_ref().map(|body| body.as_str().into()),
+            calendar: account.standing.load().calendar.clone(),
+            memo: ArcSwapOption::empty(),
+        };
+        let policy = self.snapshot.load_full();
+        let Some((plan, _)) = policy.resolve(&standing, &self.meters, &self.names) else {
+            return Ok(Vec::new());
+        };
+        self.limits_by(&plan, account, keys, now).await
+    }
+
+    async fn limits_by(
+        &self,
+        plan: &Arc<Plan>,
+        account: &Account,
+        keys: &[NonZeroU32],
+        now: Timestamp,
+    ) -> Result<Vec<AccountLimit>, Away> {
         if keys.is_empty() {
             // What a first key would have.
-            return self.look(&plan, account, None, now, |_| true).await;
+            return self.look(plan, account, None, now, |_| true).await;
         }
-        let mut limits = self.look(&plan, account, None, now, |per| per == Per::Account).await?;
+        let mut limits = self.look(plan, account, None, now, |per| per == Per::Account).await?;
         for key in keys {
-            limits.extend(self.look(&plan, account, Some(*key), now, |per| per != Per::Account).await?);
+            limits.extend(self.look(plan, account, Some(*key), now, |per| per != Per::Account).await?);
         }
         Ok(limits)
     }

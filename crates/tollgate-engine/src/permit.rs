@@ -52,7 +52,7 @@ pub struct Permit {
     pub(crate) key_number: Option<NonZeroU32>,
     pub(crate) route: Option<RouteIndex>,
     pub(crate) route_number: u32,
-    /// What was charged; nothing for a free request.
+    /// What it costs; nothing: it is free. See [`Permit::usage`].
     pub(crate) cost: Option<Amount>,
     /// How much of that lay above a limit whose overage is billed.
     pub(crate) overage: u64,
@@ -84,10 +84,25 @@ pub(crate) enum Settles {
 }
 
 impl Permit {
-    /// What a request with this permit takes. One that is free, or was charged before, takes a place in flight and
-    /// nothing else.
+    /// What a request with this permit takes. One that is free takes a place in flight and nothing else.
     pub(crate) fn charges(&self) -> Charges {
-        if self.cost.is_some() { Charges::All } else { Charges::Slots }
+        match (self.cost, self.settles) {
+            (None, _) => Charges::Slots,
+            (Some(_), Settles::TrueCost) => Charges::All,
+            (Some(_), Settles::Nothing) => Charges::Again,
+        }
+    }
+
+    /// What of it is usage, which is recorded: nothing of a repeat.
+    pub(crate) fn usage(&self) -> Option<Amount> {
+        self.cost.filter(|_| self.settles == Settles::TrueCost)
+    }
+
+    /// It turned out to be that of a repeat.
+    pub(crate) fn repeat(&mut self, first: DecisionId) {
+        self.decision = first;
+        self.settles = Settles::Nothing;
+        self.idempotency = None;
     }
 
     /// Its handle.

@@ -20,13 +20,38 @@ pub struct CallerRequest<'r> {
     /// What it costs; nothing: what its route costs.
     pub cost: Option<Amount>,
     /// The caller's own name for the request: a second one of the same name is not charged again.
-    pub idempotency_key: Option<&'r str>,
+    pub idempotency_key: Option<Name<'r>>,
     /// Whether it is charged.
     pub purpose: Purpose,
     /// Whether it will be finished later.
     pub hold: Hold,
     /// Who forwards it, if it is admitted.
     pub forwarder: Forwarder,
+}
+
+/// The caller's own name for a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Name<'r> {
+    /// It has one.
+    Given {
+        /// The name. See [`Name::is_well_formed`].
+        text: &'r str,
+        /// The query of the request, which is part of what the name stands for.
+        query: Option<&'r str>,
+    },
+    /// There is something in its place that is none.
+    Malformed,
+}
+
+impl Name<'_> {
+    /// The longest name.
+    pub const LENGTH_MAX: usize = 255;
+
+    /// Whether a text can be a name: printable ASCII, and not too long.
+    pub fn is_well_formed(text: &str) -> bool {
+        (1..=Self::LENGTH_MAX).contains(&text.len())
+            && text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
+    }
 }
 
 /// What a caller presents.

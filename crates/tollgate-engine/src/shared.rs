@@ -11,8 +11,10 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use tollgate_core::tariff::{Plan, Request};
-use tollgate_store::redis::{Homes, Link, Meters, NodeId, Owed};
+use tollgate_ledger::Idempotency;
+use tollgate_store::redis::{Homes, Link, Meters, NodeId, Owed, RequestName};
 
+use crate::ids::DecisionId;
 use fallback::Fallbacks;
 use journal::Journal;
 use turns::Turns;
@@ -66,6 +68,11 @@ impl Shared {
     }
 
     fn owed(&self, plan: &Arc<Plan>, request: Request) -> Owed {
-        Owed { plan: Arc::clone(plan), request, holder: self.node }
+        Owed { plan: Arc::clone(plan), request, holder: self.node, name: None }
     }
+}
+
+/// The name of a request, as the store is told.
+fn name_of(name: Idempotency, decision: DecisionId) -> RequestName {
+    RequestName { key: name.key, request: name.request, decision: decision.0, since: None }
 }

@@ -41,6 +41,8 @@ impl Flags {
     pub const DEGRADED: Self = Self(1 << 1);
     /// The shared store has to be told of it, and was not when it was written.
     pub const OWED: Self = Self(1 << 2);
+    /// The shared store has to be told of its name, and was not when it was written.
+    pub const UNNAMED: Self = Self(1 << 3);
 
     /// Whether all of `other` are in this set.
     pub const fn contains(self, other: Self) -> bool {
@@ -59,7 +61,12 @@ impl BitOr for Flags {
 /// The names of the flags: `LATE|DEGRADED`.
 impl fmt::Debug for Flags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = [(Self::LATE, "LATE"), (Self::DEGRADED, "DEGRADED"), (Self::OWED, "OWED")];
+        let known = [
+            (Self::LATE, "LATE"),
+            (Self::DEGRADED, "DEGRADED"),
+            (Self::OWED, "OWED"),
+            (Self::UNNAMED, "UNNAMED"),
+        ];
         let mut rest = self.0;
         let mut separator = "";
         for (flag, name) in known.into_iter().filter(|(flag, _)| self.contains(*flag)) {

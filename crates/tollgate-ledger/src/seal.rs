@@ -20,6 +20,7 @@ pub use destination::{Destination, DestinationError, S3Access};
 pub use error::SealError;
 use object::Object;
 
+use crate::chain::Digest;
 use crate::export::{Names, read_parquet};
 use crate::hour::Hour;
 use crate::usage::{Book, SealedHour};
@@ -58,7 +59,8 @@ pub struct Sealer {
 /// Whether an object is where it belongs now, or was already.
 enum Put {
     Made,
-    Found,
+    /// One was there with the same rows; its bytes have this digest.
+    Found(Digest),
 }
 
 impl Sealer {
@@ -70,11 +72,14 @@ impl Sealer {
     ) -> Result<Sealed, SealError> {
         let mut sealed = Sealed::default();
         while let Some((hour, until)) = self.blocking(next_hour).await? {
-            let object = self.make(hour).await?;
-            let put = self.put(&object).await?;
+            let mut object = self.make(hour).await?;
             sealed.hours += 1;
             sealed.rows += object.rows;
-            sealed.found += u64::from(matches!(put, Put::Found));
+            if let Put::Found(digest) = self.put(&object).await? {
+                sealed.found += 1;
+                // What is there is what must still be there when it is read back.
+                object.digest = digest;
+            }
             self.remember(&object, now).await?;
             progress(Progress { hour, until, sealed });
         }
@@ -113,12 +118,13 @@ impl Sealer {
     /// The same bytes, or other bytes with the same rows: another version of the program may have written them.
     async fn compare(&self, object: &Object) -> Result<Put, SealError> {
         let found = self.store().get_opts(&object.path, GetOptions::default()).await?.bytes().await?;
-        if found == object.bytes {
-            return Ok(Put::Found);
+        let digest = Digest::of(&found);
+        if digest == object.digest {
+            return Ok(Put::Found(digest));
         }
         let (ours, theirs) = (read_parquet(object.bytes.clone()), read_parquet(found));
         match (ours, theirs) {
-            (Ok(ours), Ok(theirs)) if ours == theirs => Ok(Put::Found),
+            (Ok(ours), Ok(theirs)) if ours == theirs => Ok(Put::Found(digest)),
             _ => Err(SealError::Differs { object: object.path.to_string() }),
         }
     }

@@ -4,6 +4,7 @@
 //! serialised live here and nowhere deeper: the directory knows nothing of JSON.
 
 mod accounts;
+mod alerts;
 mod audit;
 mod auth;
 mod blocks;
@@ -107,6 +108,7 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(tiers::list::list))
         .routes(routes!(policy::show::show))
         .routes(routes!(policy::validate::validate))
+        .routes(routes!(alerts::list))
         .routes(routes!(audit::list))
         .routes(routes!(openapi::show))
         .routes(routes!(metrics::metrics))

@@ -26,7 +26,7 @@ use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
-pub use audit_file::AuditFile;
+pub use audit_file::{AuditFile, LogPlace};
 pub use blocks::KeptBlock;
 pub use checkpoint::{Checkpoint, IdempotencyRow, MeterRow};
 pub use error::DatabaseError;
@@ -39,6 +39,9 @@ use writer::WriterThread;
 
 /// The most writes in line, and the most reads.
 const QUEUE_MAX: usize = 10_000;
+
+/// Under this key the database of a node that shares its store keeps the number of the node.
+pub const NODE_KEY: &str = "node";
 
 type Read = Box<dyn FnOnce(&Connection) + Send>;
 

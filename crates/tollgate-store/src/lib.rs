@@ -6,6 +6,8 @@
 //! [`redis`] keeps both where several nodes share them.
 
 #[cfg(not(loom))]
+pub mod alerts;
+#[cfg(not(loom))]
 pub mod audit;
 #[cfg(not(loom))]
 pub mod database;

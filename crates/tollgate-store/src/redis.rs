@@ -3,6 +3,7 @@
 //! A home is one string and settling is one script, so all charges of a request are atomic and cost one round trip.
 //! What a call that was cut off has done is never guessed: [`Meters::resolve`] asks, and settles it for good.
 
+pub(crate) mod alerts;
 pub mod blocks;
 mod channel;
 pub mod check;
@@ -14,4 +15,4 @@ mod wire;
 
 pub use homes::{Away, BreakerSettings, Count, Expiry, Homes, HomesCounters, HomesSettings, Owed, StoreMode};
 pub use link::{Address, BadAddress, Link, LinkError, LinkOptions, Password, QueryError};
-pub use meters::{Applied, Ask, CallError, HomeCall, Meters, NodeId, Resolved, Seq, Settled};
+pub use meters::{Applied, Ask, CallError, HomeCall, Meters, NodeId, RequestName, Resolved, Seq, Settled};

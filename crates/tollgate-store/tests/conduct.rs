@@ -12,7 +12,7 @@ use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::settle::{Outcome, Readings};
 use tollgate_core::tariff::{AccountCalendar, Charges, Plan, Request};
-use tollgate_core::time::Timestamp;
+use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_store::meters::MeterTable;
 
 const START: u32 = 1_790_000_000;
@@ -145,9 +145,9 @@ fn a_plan_for_another_standing_is_told_where_the_caller_is_and_changes_nothing()
         }
     }
     assert_eq!(score, 0);
-    // At its worst it has a tenth of the rate: of the one unit that fits, 6 minutes are worth a tenth of that.
-    assert!(is_refused(watch.ask(&plans[3], Mode::Charge, 3_599).0));
-    assert_eq!(watch.ask(&plans[3], Mode::Charge, 3_600).0, ADMITTED);
+    // At its worst it has a tenth of the rate, one an hour, and still owes the ten: one of them is paid by then.
+    let owes = Outcome::Refused { by: 0, retry_after: Nanos::from_secs(9 * 3_600) };
+    assert_eq!(watch.ask(&plans[3], Mode::Charge, 3_600).0, owes);
 }
 
 #[test]

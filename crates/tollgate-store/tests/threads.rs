@@ -8,10 +8,10 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollgate_core::calendar::{Calendar, CalendarUnit};
-use tollgate_core::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
+use tollgate_core::limit::{Axis, Excess, Limit, LimitName, OverageCap, Per, RefusalStatus};
 use tollgate_core::plan::{Charge, ChargePlan, Due, HomeId, Mode, Sharer};
 use tollgate_core::rule::concurrency::SlotId;
-use tollgate_core::rule::{Amount, LEASE_DEFAULT, Rule, TokenBucket};
+use tollgate_core::rule::{Amount, LEASE_DEFAULT, Rule, TokenBucket, Windowed};
 use tollgate_core::settle::{Outcome, Readings};
 use tollgate_core::time::{Nanos, Timestamp, Window};
 use tollgate_store::meters::MeterTable;
@@ -73,6 +73,27 @@ fn sixty_four_threads_on_one_home_with_a_quota_of_100_admit_exactly_100() {
         }
     });
     assert_eq!(admitted.into_inner(), 100);
+}
+
+#[test]
+fn sixty_four_threads_get_exactly_the_quota_and_its_overage_and_not_one_unit_more() {
+    let windowed = Windowed { limit: Amount::new(100).unwrap(), window: Window::DAY };
+    for rule in [quota(100).rule, Rule::FixedWindow(windowed), Rule::SlidingBuckets(windowed)] {
+        let (table, admitted, billed) = (MeterTable::new(), AtomicU64::new(0), AtomicU64::new(0));
+        let cap = OverageCap { amount: Amount::new(37).unwrap(), status: RefusalStatus::PaymentRequired };
+        let limits =
+            [rate(1_000_000), Limit { excess: Excess::BillUpTo(cap), ..limit("quota", Axis::Quota, rule) }];
+        in_threads(|_| {
+            for _ in 0..50 {
+                if let Outcome::Admitted { overage } = ask(&table, spread(1), &limits, Mode::Charge, 0) {
+                    admitted.fetch_add(1, Ordering::Relaxed);
+                    billed.fetch_add(overage, Ordering::Relaxed);
+                }
+            }
+        });
+        assert_eq!((admitted.into_inner(), billed.into_inner()), (137, 37), "{limits:?}");
+        assert_eq!(used(&table, spread(1), &limits[1]), 137);
+    }
 }
 
 #[test]

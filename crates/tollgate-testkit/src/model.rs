@@ -82,6 +82,16 @@ pub struct Expects {
     pub most: u64,
 }
 
+/// What happens to what lies above a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it all")]
+pub enum Overage {
+    Refused,
+    Billed,
+    /// Billed up to so much, and what lies above that is refused.
+    BilledUpTo(u64),
+}
+
 /// What one request owes to one meter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Charge {
@@ -91,8 +101,8 @@ pub struct Charge {
     pub rule: Rule,
     /// What it protects; the model expects charges in this order and does not look further at it.
     pub axis: Axis,
-    /// Whether what lies above the limit is billed and not refused. Means nothing for token buckets and slots.
-    pub overage: bool,
+    /// What happens to what lies above the limit. Means nothing but a refusal for token buckets and slots.
+    pub overage: Overage,
     /// The units owed. A concurrency rule takes one slot whatever this says.
     pub cost: u64,
     /// For a calendar: start and end of the period that `now` lies in, in nanoseconds.

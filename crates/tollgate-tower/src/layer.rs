@@ -9,7 +9,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
 use tollgate_core::policy::HttpUrl;
 use tollgate_engine::{
-    Answer, CallerRequest, Decision, Engine, Forwarder, Hold, PolicySnapshot, Purpose, Unsettled, identify,
+    Answer, CallerRequest, Decision, Engine, Forwarder, Hold, PolicySnapshot, Purpose, Unsettled,
+    identify::{self, NameHeader},
 };
 use tower_layer::Layer;
 use tower_service::Service;
@@ -89,8 +90,8 @@ where
             return Answering::wait(Arc::clone(&self.engine), Box::pin(deciding), self.ready());
         }
         let (parts, body) = request.into_parts();
-        let policy = self.engine.policy();
-        let decision = self.engine.decide(&asked(&self.engine, &policy, &parts), self.engine.now());
+        let (policy, name) = (self.engine.policy(), name_of(&parts));
+        let decision = self.engine.decide(&asked(&self.engine, &policy, &parts, &name), self.engine.now());
         let request = Request::from_parts(parts, body);
         if decision.pending.is_some() {
             let unsettled = Unsettled::new(Arc::clone(&self.engine), decision);
@@ -114,13 +115,23 @@ impl<S: Clone> Tollgate<S> {
 }
 
 async fn decided(engine: &Engine, parts: &Parts) -> Decision {
-    let policy = engine.policy();
-    let request = asked(engine, &policy, parts);
+    let (policy, name) = (engine.policy(), name_of(parts));
+    let request = asked(engine, &policy, parts, &name);
     engine.decided(&request, engine.now()).await
 }
 
+/// What the caller calls its request.
+fn name_of(parts: &Parts) -> NameHeader<'_> {
+    NameHeader::of(parts.method.as_str(), &parts.headers)
+}
+
 /// What the engine is asked about a request.
-fn asked<'r>(engine: &Engine, policy: &'r PolicySnapshot, parts: &'r Parts) -> CallerRequest<'r> {
+fn asked<'r>(
+    engine: &Engine,
+    policy: &'r PolicySnapshot,
+    parts: &'r Parts,
+    name: &'r NameHeader<'r>,
+) -> CallerRequest<'r> {
     let headers = &parts.headers;
     let peer = parts.extensions.get::<Peer>();
     CallerRequest {
@@ -129,8 +140,7 @@ fn asked<'r>(engine: &Engine, policy: &'r PolicySnapshot, parts: &'r Parts) -> C
         method: parts.method.as_str(),
         path: parts.uri.path(),
         cost: None,
-        // Only who decides on behalf of others may say that a request is a repeat: a caller would say so of every one.
-        idempotency_key: None,
+        idempotency_key: name.name(parts.uri.query()),
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
         forwarder: Forwarder::Us,

@@ -184,6 +184,28 @@ async fn a_failed_call_is_given_back_where_the_plan_says_so() {
 }
 
 #[tokio::test]
+async fn a_repeat_is_passed_on_with_its_name_and_charged_once() {
+    let place = Place::new("tiers: {wide: {rate: 100, burst: 100, quota: 9}}", "wide").await;
+    let post =
+        |path: &str| Request::post(path).header("x-api-key", &place.key).header("idempotency-key", "a");
+    for _ in 0..3 {
+        assert_eq!(place.send(post("/orders?a=1")).await.status(), 200);
+    }
+    assert_eq!(place.used("quota").await, 1);
+    let decisions: Vec<_> =
+        place.inner.seen.lock().iter().map(|seen| seen.headers()["x-tollgate-decision"].clone()).collect();
+    assert_eq!((decisions.len(), &decisions[0]), (3, &decisions[2]));
+    assert!(place.inner.seen.lock().iter().all(|seen| seen.headers()["idempotency-key"] == "a"));
+    for path in ["/orders?a=2", "/orders", "/else?a=1"] {
+        let conflict = place.send(post(path)).await;
+        assert_eq!(conflict.status(), 422, "{path}");
+        assert_eq!(header(&conflict, "content-type"), Some("application/problem+json"));
+    }
+    assert_eq!(place.send(post("/orders").header("idempotency-key", "b")).await.status(), 400);
+    assert_eq!(place.inner.calls.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
 async fn of_two_promises_the_smaller_stands() {
     let mut place = Place::new(PLANS, "free").await;
     place.inner.headers.insert("x-ratelimit-remaining", "0".parse().unwrap());

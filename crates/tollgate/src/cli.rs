@@ -2,6 +2,7 @@
 
 mod account;
 mod admin;
+mod audit;
 mod block;
 mod check;
 mod client;
@@ -20,6 +21,7 @@ use crate::output::Format;
 
 pub(crate) use account::{Account, AccountCreate, AccountDelete, AccountList, AccountSetTier, AccountShow};
 pub(crate) use admin::{Admin, ListPart, Sure};
+pub(crate) use audit::{Audit, AuditVerify};
 pub(crate) use block::{Block, BlockAdd, BlockList, BlockRemove};
 pub(crate) use check::Check;
 pub(crate) use client::{Client, ClientReset, ClientShow};
@@ -99,6 +101,13 @@ Example:
 Example:
   tollgate usage show acme --from 7d && tollgate usage reconcile")]
     Usage(Usage),
+
+    /// Prove that what was recorded is still what is there.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Example:
+  tollgate audit verify")]
+    Audit(Audit),
 
     /// Ask a running server whether a request would be admitted, and charge it unless told otherwise.
     #[command(after_help = "\

@@ -4,6 +4,7 @@ use crate::cli::Command;
 use crate::exit::Exit;
 
 mod account;
+mod audit;
 mod block;
 mod check;
 mod client;
@@ -26,6 +27,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<Exit> {
         Command::Block(command) => block::run(command),
         Command::Client(command) => client::run(command),
         Command::Usage(command) => usage::run(command),
+        Command::Audit(command) => audit::run(command),
         Command::Check(args) => check::run(args),
         Command::Ready(args) => ready::run(args),
         Command::Completions(args) => completions::run(args),

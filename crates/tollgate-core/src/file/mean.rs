@@ -13,6 +13,8 @@ mod bucket;
 mod identity;
 mod ledger;
 mod limit;
+mod log;
+mod overage;
 mod quota;
 mod range;
 mod routes;

@@ -37,7 +37,7 @@ pub(super) use fields::{Fields, body};
 pub(super) use identity::{ChallengeBody, IdentityBody, SessionCookieBody};
 pub(super) use limit::{Algorithm, LimitAxis, LimitBody, Overrun, PerWord};
 pub(super) use number::Whole;
-pub(super) use route::RouteBody;
+pub(super) use route::{RepeatsWord, RouteBody};
 pub(super) use server::{
     ForwardedWord, MaximaBody, ServerBody, TimeoutsBody, UpstreamHostWord, UpstreamProtocolWord,
 };
@@ -45,7 +45,7 @@ pub(super) use shedding::SheddingBody;
 pub(super) use span::{AmountPer, Span, parse_span};
 pub(super) use status::Status;
 pub(super) use text::{Text, Verbatim};
-pub(super) use tier::{Quota, QuotaPool, QuotaWindow, RefundWord, TierBody};
+pub(super) use tier::{Quota, QuotaAlgorithm, QuotaPool, QuotaWindow, RefundWord, TierBody};
 pub(super) use word::{Word, words};
 
 /// A value that can be typed into a policy file.

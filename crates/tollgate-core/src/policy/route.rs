@@ -199,6 +199,17 @@ pub struct Route {
     pub scope: Option<String>,
     /// Where such requests are forwarded instead of the server's upstream.
     pub upstream: Option<HttpUrl>,
+    /// What a request costs that repeats the name of another.
+    pub repeats: Repeats,
+}
+
+/// What a request costs that repeats the name of another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Repeats {
+    /// Nothing that is sold: whoever serves it does not do the work again.
+    Free,
+    /// As much as any other: names say nothing here.
+    Charged,
 }
 
 impl Route {

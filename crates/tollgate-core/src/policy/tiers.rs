@@ -64,8 +64,12 @@ impl Pace {
         let limits = tier.limits.iter().filter(|entry| entry.routes.is_empty());
         limits
             .map(|entry| &entry.limit)
-            .filter(|limit| limit.axis == axis && limit.excess != Excess::BillOverage)
-            .map(|limit| Self::of_rule(&limit.rule))
+            .filter(|limit| limit.axis == axis)
+            .filter_map(|limit| match limit.excess {
+                Excess::Refuse(_) => Some(Self::of_rule(&limit.rule)),
+                Excess::BillUpTo(cap) => Some(Self::of_rule(&limit.rule.raised(cap.amount))),
+                Excess::BillOverage => None,
+            })
             .min_by(|a, b| a.cmp(b))
             .unwrap_or(Self::Unlimited)
     }

@@ -1,6 +1,6 @@
 //! Two counts: this window's, and the one before weighted by how much of it the last window length still overlaps.
 
-use super::{Answer, Ask, Verdict, Windowed, count_up, fit};
+use super::{Answer, Ask, Verdict, Windowed, beyond, count_up, fit};
 use crate::time::{Nanos, Timestamp};
 
 /// What was used in the window that starts at `start` seconds since the epoch, and in the one before it.
@@ -28,12 +28,15 @@ struct Standing {
 impl TwoCounts {
     /// What the counts become when `ask` is done at `now`, and what the meter says then.
     pub fn settle(self, rule: &Windowed, ask: Ask, now: Timestamp) -> (Self, Verdict) {
-        let limit = rule.limit.get();
+        let limit = match ask {
+            Ask::TakeBeyond { beyond: more, .. } => beyond(rule.limit.get(), more),
+            _ => rule.limit.get(),
+        };
         let mut standing = self.at(rule, now);
         let mut changed = ask != Ask::Look;
         let answer = match ask {
             Ask::Look => Answer::Fits,
-            Ask::Take(cost) => {
+            Ask::Take(cost) | Ask::TakeBeyond { cost, .. } => {
                 let answer = fit(standing.estimate(), cost, limit, || standing.until_at_most(limit - cost));
                 if answer == Answer::Fits {
                     standing.counts.current += cost;

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Amount, Answer, Ask, Verdict, Windowed, fit};
+use super::{Amount, Answer, Ask, Verdict, Windowed, beyond, fit};
 use crate::time::{Nanos, Timestamp, Window};
 
 /// How many buckets a sliding window is divided into: one a minute for a day.
@@ -93,7 +93,10 @@ pub enum TimelineStep {
 impl Timeline {
     /// What becomes of the timeline when `ask` is done at `now`, and what the meter says then.
     pub fn settle(&self, rule: &Windowed, grain: Grain, ask: Ask, now: Timestamp) -> (TimelineStep, Verdict) {
-        let limit = rule.limit.get();
+        let limit = match ask {
+            Ask::TakeBeyond { beyond: more, .. } => beyond(rule.limit.get(), more),
+            _ => rule.limit.get(),
+        };
         let expired = self.expired(now.as_nanos());
         let used = self.used_after(expired);
         let add = |cost| TimelineStep::Add {
@@ -103,7 +106,7 @@ impl Timeline {
         };
         let (answer, step) = match ask {
             Ask::Look => (Answer::Fits, TimelineStep::Keep),
-            Ask::Take(cost) => {
+            Ask::Take(cost) | Ask::TakeBeyond { cost, .. } => {
                 let answer = fit(used, cost, limit, || self.until_freed(expired, used + cost - limit, now));
                 (answer, if answer == Answer::Fits { add(cost) } else { TimelineStep::Keep })
             }
@@ -276,6 +279,11 @@ mod tests {
             timeline.settle(&DAY, Grain::buckets(&DAY), Ask::Take(cost), Timestamp::from_secs(secs));
         timeline.apply(step);
         verdict.answer
+    }
+
+    #[test]
+    fn an_entry_takes_what_is_said_of_it() {
+        assert_eq!(size_of::<Entry>() as u64, crate::rule::SLIDING_LOG_ENTRY_BYTES);
     }
 
     #[test]

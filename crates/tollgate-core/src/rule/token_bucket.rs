@@ -13,6 +13,8 @@ pub struct TokenBucket {
     amount: u64,
     window: Window,
     burst: u64,
+    /// The most units that a debt may be: more than the burst where a limit got smaller.
+    reach: u64,
     /// The time of one unit, in parts.
     unit: u64,
     /// How many parts a nanosecond has.
@@ -42,6 +44,12 @@ pub enum BadBucket {
 /// How far a clock must have stepped back before a bucket is set right. Less is no step: threads that read
 /// the clock just before others.
 const STEP_BACK_MIN: u64 = 1_000_000_000;
+
+/// So many times the burst may be owed after a limit got smaller. Callers of bad standing have a tenth of their limits.
+const REACH: u64 = 10;
+
+/// A bucket that takes as long to fill is owed no more than its burst: ten times that is the end of time.
+const REACH_FILL_SECS: u64 = 10 * 365 * 86_400;
 
 /// The theoretical arrival time: when a bucket will be full again. `parts` is below the rule's parts per nanosecond.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -76,11 +84,15 @@ impl TokenBucket {
         #[expect(clippy::cast_possible_truncation, reason = "at most AMOUNT_MAX, which fits")]
         let parts = (amount / divisor) as u32;
         let unit = window.as_nanos() / divisor;
-        // The most that is ever added up: a full bucket's debt with the clock's slack above it, and a cost
-        // that fills one.
-        let most = 2 * (burst as u128 + 1) * unit as u128 + 2 * STEP_BACK_MIN as u128 * parts as u128;
+        let fill = burst as u128 * window.as_secs() as u128;
+        let fills_soon = REACH_FILL_SECS as u128 * amount as u128 > fill;
+        let reach = if fills_soon { REACH * burst } else { burst };
+        // The most that is ever added up: the largest debt with the clock's slack above it, and a cost that fills an
+        // empty bucket.
+        let most =
+            (reach as u128 + burst as u128 + 2) * unit as u128 + 2 * STEP_BACK_MIN as u128 * parts as u128;
         let width = if most < u64::MAX as u128 { Width::Narrow } else { Width::Wide };
-        Ok(Self { amount, window, burst, unit, parts, width })
+        Ok(Self { amount, window, burst, reach, unit, parts, width })
     }
 
     /// A bucket that fills at a share of the rate, to a share of the burst, but to one unit at least.
@@ -141,8 +153,8 @@ impl TokenBucket {
         let (full, debt) = (self.full::<N>(), self.debt::<N>(tat, now));
         let (answer, after) = match ask {
             Ask::Look => (Answer::Fits, debt),
-            Ask::Take(cost) if cost > self.burst => (Answer::Never, debt),
-            Ask::Take(cost) => {
+            Ask::Take(cost) | Ask::TakeBeyond { cost, .. } if cost > self.burst => (Answer::Never, debt),
+            Ask::Take(cost) | Ask::TakeBeyond { cost, .. } => {
                 let wanted = debt.add(self.parts_of(cost));
                 if wanted <= full {
                     (Answer::Fits, wanted)
@@ -158,31 +170,41 @@ impl TokenBucket {
     }
 
     /// The instant under this rule that leaves as many units used at `now` as `tat` does under `old`,
-    /// fractions included and rounded up, but no more than the burst.
+    /// fractions included and rounded up, but no more than ten times the burst.
     pub fn carry_over(&self, old: &Self, tat: Tat, now: Timestamp) -> Tat {
         let debt = old.debt::<u128>(tat, now);
         let (units, rest) = (debt / u128::from(old.unit), debt % u128::from(old.unit));
         let fraction = (rest * u128::from(self.unit)).div_ceil(u128::from(old.unit));
-        self.tat_of((units * u128::from(self.unit) + fraction).min(self.full()), now)
+        self.tat_of((units * u128::from(self.unit) + fraction).min(self.parts_of(self.reach)), now)
     }
 
-    /// An empty bucket's instant instead of `tat`, if that is further ahead than an empty bucket explains: a
-    /// clock stepped back, and without this the bucket would refuse until the clock had caught up.
+    /// An empty bucket's instant instead of `tat`, if that is further ahead than any debt explains: a clock stepped
+    /// back, and without this the bucket would refuse until the clock had caught up.
     #[inline]
     pub fn mended(&self, tat: Tat, now: Timestamp) -> Option<Tat> {
+        self.emptied_beyond(self.reach, tat, now)
+    }
+
+    /// An empty bucket's instant instead of `tat`, if that is further ahead than an empty bucket explains.
+    #[inline]
+    pub fn emptied(&self, tat: Tat, now: Timestamp) -> Option<Tat> {
+        self.emptied_beyond(self.burst, tat, now)
+    }
+
+    #[inline]
+    fn emptied_beyond(&self, units: u64, tat: Tat, now: Timestamp) -> Option<Tat> {
         let ahead = tat.nanos.saturating_sub(now.as_nanos());
         if ahead <= STEP_BACK_MIN {
             return None;
         }
-        let full = self.full::<u128>();
         let excess = u128::from(ahead - STEP_BACK_MIN) * u128::from(self.parts) + u128::from(tat.parts);
-        (excess > full).then(|| self.tat_of(full, now))
+        (excess > self.parts_of(units)).then(|| self.tat_of(self.full::<u128>(), now))
     }
 
-    /// Whether this bucket could have come to have that instant: it is never further ahead than an empty
-    /// bucket explains.
+    /// Whether this bucket could have come to have that instant: it is never further ahead than a debt explains.
     pub fn may_have(&self, tat: Tat) -> bool {
-        tat.parts < self.parts.max(1) && tat.nanos <= Timestamp::MAX.as_nanos() + self.fill_time().0
+        let longest = self.parts_of::<u128>(self.reach).divide_ceil(self.parts.into());
+        tat.parts < self.parts.max(1) && tat.nanos <= Timestamp::MAX.as_nanos().saturating_add(longest)
     }
 
     #[inline]
@@ -354,7 +376,29 @@ mod tests {
         assert_eq!(verdict.used, 15);
         let (tat, _) = new.settle(Tat::default(), Ask::Take(250), START);
         let (_, verdict) = old.settle(old.carry_over(&new, tat, START), Ask::Look, START);
-        assert_eq!((verdict.used, verdict.reset), (20, Nanos::from_secs(2)));
+        assert_eq!(
+            (verdict.used, verdict.reset),
+            (20, Nanos::from_secs(20)),
+            "ten times the burst at the most"
+        );
+    }
+
+    #[test]
+    fn a_limit_that_is_smaller_for_a_while_forgets_nothing() {
+        let whole = bucket(20, Window::DAY, 20);
+        for percent in [60, 50, 30, 10] {
+            let part = whole.scaled(Percent::new(percent).unwrap());
+            let (tat, _) = whole.settle(Tat::default(), Ask::Take(15), START);
+            let squeezed = part.carry_over(&whole, tat, START);
+            assert_eq!(part.mended(squeezed, START), None);
+            let (_, verdict) = part.settle(squeezed, Ask::Take(1), START);
+            // What is owed above the smaller burst has to be paid first: a unit takes a day's twentieth, or longer.
+            let missing = (15 + 1 - part.burst()) * 86_400 / 20 * 100 / percent;
+            let wait = Nanos(missing * 1_000_000_000);
+            assert_eq!((verdict.answer, verdict.used), (Answer::Wait(wait), part.burst()));
+            let (_, restored) = whole.settle(whole.carry_over(&part, squeezed, START), Ask::Look, START);
+            assert_eq!(restored.used, 15, "{percent}%");
+        }
     }
 
     #[test]

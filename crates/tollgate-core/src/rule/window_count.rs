@@ -1,6 +1,6 @@
 //! One count and the window it belongs to: fixed windows and calendar periods.
 
-use super::{Answer, Ask, Verdict, Windowed, count_up, fit};
+use super::{Answer, Ask, Verdict, Windowed, beyond, count_up, fit};
 use crate::calendar::Period;
 use crate::time::{Nanos, Timestamp};
 
@@ -39,6 +39,10 @@ impl WindowCount {
         let (answer, count) = match ask {
             Ask::Look => (Answer::Fits, held),
             Ask::Take(cost) => match fit(held, cost, limit, || left) {
+                Answer::Fits => (Answer::Fits, held + cost),
+                refusal => (refusal, held),
+            },
+            Ask::TakeBeyond { cost, beyond: more } => match fit(held, cost, beyond(limit, more), || left) {
                 Answer::Fits => (Answer::Fits, held + cost),
                 refusal => (refusal, held),
             },

@@ -1,5 +1,5 @@
-//! Blocks of this node, which outlive its process; and of all nodes where several share a store: what one blocks, all of
-//! them do.
+//! Blocks of this node, which outlive its process; and of all nodes where several share a store: what one blocks, all
+//! of them do.
 
 mod disk;
 

@@ -2,7 +2,8 @@
 //!
 //! A client that gets no home of its own is seated in one of a fixed number of homes, chosen by its address. The home
 //! has the limits of at least as many clients as were seated there for as long as anything they used still counts:
-//! nobody is refused because there are too many clients, and who sends much is felt only by the few that share its seat.
+//! nobody is refused because there are too many clients, and who sends much is felt only by the few that share its
+//! seat.
 
 mod seat;
 #[cfg(test)]
@@ -58,8 +59,8 @@ impl Crowd {
         Self { hasher, salt, seats_log2: seats_log2.min(Self::SEATS_LOG2_MAX), seats: OnceLock::new() }
     }
 
-    /// The seat of the client whose own home this would be, behind the address with this keyed hash. What it uses counts
-    /// for `memory` at the most.
+    /// The seat of the client whose own home this would be, behind the address with this keyed hash. What it uses
+    /// counts for `memory` at the most.
     pub fn seat(&self, home: HomeId, address: u64, memory: Nanos, now: Timestamp) -> Seat {
         let seats = self.seats.get_or_init(|| (0..1 << self.seats_log2).map(|_| Mutex::default()).collect());
         let number = place(address, seats.len());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tollgate_core::limit::Axis;
 use tollgate_core::limit_now::LimitNow;
 use tollgate_core::plan::Mode;
-use tollgate_core::policy::{Durability, RefundOn, Route, RouteIndex};
+use tollgate_core::policy::{Durability, RefundOn, Repeats, Route, RouteIndex};
 use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::settle::Outcome;
@@ -20,8 +20,9 @@ use crate::answer::ErrorCode;
 use crate::decision::{Answer, Decision, Denial, StoreMode};
 use crate::ids::DecisionId;
 use crate::permit::{Kept, Permit, Settles};
-use crate::request::{CallerRequest, Hold, Purpose};
+use crate::request::{CallerRequest, Hold, Name, Purpose};
 use crate::snapshot::PolicySnapshot;
+use crate::thresholds::Payer;
 use crate::watch::Standing;
 
 /// One request on its way.
@@ -38,9 +39,11 @@ pub(crate) struct Way<'w> {
 }
 
 impl Way<'_> {
-    /// The caller's name for the request, if it is one that may be repeated.
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.request.idempotency_key.filter(|_| self.request.purpose == Purpose::Charge)
+    /// The caller's name for the request, if it is one that may be repeated on its route.
+    pub(crate) fn name_at(&self, route: Option<&Route>) -> Option<Name<'_>> {
+        let name = self.request.idempotency_key?;
+        let free = route.is_none_or(|route| route.repeats == Repeats::Free);
+        (free && self.request.purpose == Purpose::Charge).then_some(name)
     }
 
     /// Whether it is charged or only looked at.
@@ -63,6 +66,10 @@ impl Way<'_> {
                 || permit.plan.tariff.has(Axis::Concurrency)
                 || permit.plan.refund_on == RefundOn::ServerError);
         let mut decision = self.decision(caller, permit.route, answer);
+        if decision.is_admitted() {
+            // A repeat has the decision that it repeats. A refusal is a new one.
+            decision.id = permit.decision;
+        }
         decision.limits = limits;
         decision.pending = settled.recorded.filter(|_| self.is_strict());
         if let Outcome::Admitted { overage } = settled.outcome {
@@ -164,5 +171,10 @@ impl Permit {
     pub(crate) fn request(&self, mode: Mode, which: Charges, cost: Amount, now: Timestamp) -> Request {
         let (home, key, route, slot) = (self.home, self.key_number, self.route, self.slot);
         Request { home, key, route, cost, now, mode, slot, which }
+    }
+
+    /// Who pays for it.
+    pub(crate) fn payer(&self) -> Payer {
+        Payer { home: self.home, account: self.account, key: self.key }
     }
 }

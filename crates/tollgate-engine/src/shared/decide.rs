@@ -7,18 +7,19 @@ use tollgate_core::plan::Mode;
 use tollgate_core::settle::Outcome;
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::Timestamp;
-use tollgate_ledger::{Flags, Kind, Position};
+use tollgate_ledger::{Flags, Idempotency, Kind};
 use tollgate_store::directory::{Looked, Verified};
 use tollgate_store::key_text::PresentedKey;
 use tollgate_store::redis::{Away, Expiry, HomesCounters, Owed, Settled as Settlement};
 
-use super::Shared;
 use super::fallback::{is_closed, is_owed};
+use super::{Shared, name_of};
 use crate::answer::ErrorCode;
 use crate::decide::{Caller, NotSettled, Reached, Settled, Way};
 use crate::decision::{Answer, Decision, Denial, StoreMode};
-use crate::engine::Engine;
-use crate::permit::{Kept, Permit, Settles};
+use crate::engine::{Counters, Engine};
+use crate::ids::DecisionId;
+use crate::permit::{Kept, Permit};
 use crate::record::record;
 use crate::request::{CallerRequest, Credential};
 use crate::unsettled::Unsettled;
@@ -70,11 +71,11 @@ impl Engine {
         let way = Way { verified, by: Some(by), ..self.way(request, now) };
         match self.until_limits(&way) {
             Reached::Decided(decision) => *decision,
-            Reached::LacksScope(caller, permit, error) => {
+            Reached::Unfit(caller, permit, error) => {
                 self.refuse_shared(shared, &way, caller, &permit, error).await
             }
             Reached::Limits(caller, permit, ticket) => {
-                let decision = match way.name() {
+                let decision = match self.idempotency(&way, &permit) {
                     None => self.settle_shared(shared, &way, caller, permit).await,
                     Some(name) => self.settle_once_shared(shared, &way, caller, permit, name).await,
                 };
@@ -124,11 +125,11 @@ impl Engine {
         way: &Way<'_>,
         caller: Caller,
         mut permit: Permit,
-        name: &str,
+        idempotency: Idempotency,
     ) -> Decision {
-        let idempotency = self.idempotency(way, name, permit.cost);
         let home = caller.home;
         let _turn = shared.turns.take(home, idempotency.key).await;
+        // What was charged by this node is known here, also while the store is away. The rest the store knows.
         let found = self.repeats.hold(home, idempotency.key).find(home, idempotency.key, way.now);
         match found {
             Some(charged) if charged.request != idempotency.request => {
@@ -136,25 +137,22 @@ impl Engine {
                 self.refuse_shared(shared, way, caller, &permit, conflict).await
             }
             Some(charged) => {
-                // Charged already. Only what a request in flight takes is taken again.
-                permit.decision = charged.decision;
-                permit.cost = None;
-                permit.settles = Settles::Nothing;
-                let mut decision = self.settle_shared(shared, way, caller, permit).await;
-                decision.id = charged.decision;
-                if way.is_strict() && decision.is_admitted() {
-                    decision.pending = self.spool.tail().0.checked_sub(1).map(Position);
-                }
-                decision
+                // Charged already. Only what protects the service is charged again.
+                permit.repeat(charged.decision);
+                let decision = self.settle_shared(shared, way, caller, permit).await;
+                self.repeated(way, decision)
             }
             None => {
                 permit.idempotency = Some(idempotency);
-                let decision = self.settle_shared(shared, way, caller, permit).await;
-                if decision.is_admitted() {
-                    self.repeats.hold(home, idempotency.key).remember(home, idempotency, way.id, way.now);
-                }
-                decision
+                self.settle_shared(shared, way, caller, permit).await
             }
+        }
+    }
+
+    /// Remembers the name of a request that was charged, for the time when the store is away.
+    fn remember(&self, permit: &Permit, now: Timestamp) {
+        if let Some(name) = permit.idempotency {
+            self.repeats.hold(permit.home, name.key).remember(permit.home, name, permit.decision, now);
         }
     }
 
@@ -171,6 +169,9 @@ impl Engine {
             permit.plan = self.plan_for(&caller.plan, &caller.watched, reputation);
             match self.settle_there(shared, way, &caller, &mut permit).await {
                 Ok(Some((settled, answer, limits, now))) => {
+                    if answer == Answer::Admitted {
+                        self.remember(&permit, way.now);
+                    }
                     let standing = self.stood(&caller.watched, reputation);
                     let mut decision = way.conclude(caller, permit, settled, answer, limits);
                     decision.standing = standing;
@@ -182,7 +183,7 @@ impl Engine {
                     self.learn(&caller.watched, bucket);
                     reputation = Some(bucket);
                 }
-                Err(NotSettled::NoRoom(error)) => {
+                Err(NotSettled::Otherwise(error)) => {
                     return self.refuse_shared(shared, way, caller, &permit, error).await;
                 }
             }
@@ -198,21 +199,32 @@ impl Engine {
         permit: &mut Permit,
     ) -> Result<Option<There>, NotSettled> {
         let (mode, charges) = (way.mode(), permit.charges());
-        let room = match (mode, permit.cost) {
-            (Mode::Charge, Some(_)) => self.room(&way.policy, &permit.plan).map_err(NotSettled::NoRoom)?,
+        let room = match (mode, permit.usage()) {
+            (Mode::Charge, Some(_)) => self.room(&way.policy, &permit.plan).map_err(NotSettled::Otherwise)?,
             _ => None,
         };
         let request = way.request_of(permit, mode, charges);
-        let Ok(settled) = shared.settle(shared.owed(&permit.plan, request), way.by).await else {
+        let name = permit.idempotency.map(|name| name_of(name, permit.decision));
+        let owed = Owed { name, ..shared.owed(&permit.plan, request) };
+        let Ok(settled) = shared.settle(owed, way.by).await else {
             return Ok(None);
         };
         permit.charged_at = settled.now;
+        if let Some(first) = settled.repeats {
+            permit.repeat(DecisionId(first));
+            if matches!(settled.outcome, Outcome::Admitted { .. }) {
+                Counters::count(&self.counters.repeated);
+            }
+        }
         let sold = Arc::clone(&permit.plan);
         let plan = sold.tariff.plan(&Request { now: settled.now, ..request });
+        if settled.outcome.changes_meters(mode) {
+            self.thresholds.watch(&plan, &settled.readings, permit.payer(), &caller.plan);
+        }
         let answer = self.answer(way, caller, &plan, settled.outcome, &settled.readings)?;
-        let recorded = match (room, settled.outcome) {
+        let recorded = match (room.filter(|_| permit.usage().is_some()), settled.outcome) {
             (Some(room), Outcome::Admitted { overage }) => {
-                Some(room.append(&record(permit, Kind::Charge, permit.cost, overage, settled.now)))
+                Some(room.append(&record(permit, Kind::Charge, permit.usage(), overage, settled.now)))
             }
             _ => None,
         };
@@ -242,13 +254,24 @@ impl Engine {
             decision.mode = StoreMode::Degraded;
             return decision;
         }
-        let owed = is_owed(degraded, &permit.plan) && permit.cost.is_some();
+        let (home, name) = (permit.home, permit.idempotency);
+        let owed = is_owed(degraded, &permit.plan) && permit.usage().is_some();
         permit.flags = if owed { Flags::DEGRADED | Flags::OWED } else { Flags::DEGRADED };
+        if name.is_some() {
+            permit.flags = permit.flags | Flags::UNNAMED;
+            // Not the one that the store may have heard of: what it has of that one is undone, and its name forgotten.
+            permit.decision = self.ids.next(way.now).0;
+        }
         caller.plan = shared.fallbacks.of(&caller.plan, degraded, &self.meters);
         permit.kept = Kept::Here;
         let mut decision = self.settle(way, caller, permit);
-        if owed && decision.is_admitted() && way.mode() == Mode::Charge {
-            shared.journal.wake();
+        if decision.is_admitted() && way.mode() == Mode::Charge {
+            if let Some(name) = name {
+                self.repeats.hold(home, name.key).remember(home, name, decision.id, way.now);
+            }
+            if owed || name.is_some() {
+                shared.journal.wake();
+            }
         }
         decision.mode = StoreMode::Degraded;
         decision

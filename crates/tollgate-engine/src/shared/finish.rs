@@ -10,9 +10,9 @@ use tollgate_core::rule::Amount;
 use tollgate_core::tariff::{Charges, Request};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::{Flags, Kind, Record};
-use tollgate_store::redis::Homes;
+use tollgate_store::redis::{Homes, Owed, RequestName};
 
-use super::Shared;
+use super::{Shared, name_of};
 use crate::engine::{Counters, Engine};
 use crate::finish::{FinishError, Finished};
 use crate::permit::Permit;
@@ -33,7 +33,7 @@ impl Engine {
     ) -> Result<Finished, FinishError> {
         if permit.plan.tariff.has(Axis::Concurrency) {
             let mode = Mode::Refund { charged_at: permit.charged_at };
-            shared.in_background(permit, permit.request(mode, Charges::Slots, Amount::ONE, now));
+            shared.in_background(permit, permit.request(mode, Charges::Slots, Amount::ONE, now), None);
         }
         let Finished { reserved, settled } = finished;
         let Some(difference) = Amount::new(reserved.abs_diff(settled)) else { return Ok(finished) };
@@ -52,6 +52,10 @@ impl Engine {
         shared.journal.wake();
         if let Some(idempotency) = idempotency {
             self.repeats.hold(permit.home, idempotency.key).forget(permit.home, idempotency, permit.decision);
+            // At once: the caller may send it again before the journal is there, and has to pay then.
+            let mode = Mode::Refund { charged_at: permit.charged_at };
+            let request = permit.request(mode, Charges::Slots, Amount::ONE, now);
+            shared.in_background(permit, request, Some(name_of(idempotency, permit.decision)));
         }
         Ok(finished)
     }
@@ -60,17 +64,17 @@ impl Engine {
 impl Shared {
     /// Renews the slot of a request that takes long.
     pub(crate) fn renew(&self, permit: &Permit, now: Timestamp) {
-        self.in_background(permit, permit.request(Mode::Force, Charges::Slots, Amount::ONE, now));
+        self.in_background(permit, permit.request(Mode::Force, Charges::Slots, Amount::ONE, now), None);
     }
 
-    fn in_background(&self, permit: &Permit, request: Request) {
+    fn in_background(&self, permit: &Permit, request: Request, name: Option<RequestName>) {
         let (homes, plan, holder) = (self.homes.clone(), Arc::clone(&permit.plan), self.node);
-        let owed = tollgate_store::redis::Owed { plan, request, holder };
+        let owed = Owed { plan, request, holder, name };
         self.runtime.spawn(done(homes, owed));
     }
 }
 
-async fn done(homes: Homes, owed: tollgate_store::redis::Owed) {
+async fn done(homes: Homes, owed: Owed) {
     for tries in 1..=TRIES {
         if homes.settle(owed.clone()).await.is_ok() {
             return;

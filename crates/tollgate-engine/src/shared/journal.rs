@@ -8,15 +8,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tollgate_core::plan::Mode;
+use tollgate_core::plan::{ChargePlan, Mode};
 use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_ledger::{Flags, Kind, Position, ReadError, Record};
-use tollgate_store::redis::{Ask, CallError, HomeCall, Meters, NodeId, Seq};
+use tollgate_store::redis::{Ask, CallError, HomeCall, Meters, NodeId, RequestName, Seq};
 
-use super::Shared;
+use super::{Shared, name_of};
 use crate::engine::Engine;
+use crate::ids::DecisionId;
+use crate::thresholds::Payer;
 
 /// The most records that are read ahead.
 const READ_AHEAD: usize = 1_024;
@@ -92,7 +94,8 @@ impl Engine {
         let mut owed = Vec::new();
         if until > from {
             self.spool.read(from, |position, record| {
-                if position < until && owed.len() < READ_AHEAD && record.flags.contains(Flags::OWED) {
+                let is_owed = record.flags.contains(Flags::OWED) || record.flags.contains(Flags::UNNAMED);
+                if position < until && owed.len() < READ_AHEAD && is_owed {
                     owed.push((position, *record));
                 }
             })?;
@@ -104,12 +107,32 @@ impl Engine {
     async fn settle_owed(&self, shared: &Shared, position: Position, record: &Record) {
         let Some(seq) = Seq::new(position.0 + 1) else { return };
         loop {
-            let Some((plan, request)) = self.plan_of_record(record).await else { return };
-            let plan = plan.tariff.plan(&request);
-            let asks = [Ask { plan: &plan, holder: shared.journal.node }];
+            let Some((sold, request)) = self.plan_of_record(record).await else { return };
+            let plan = if record.flags.contains(Flags::OWED) {
+                sold.tariff.plan(&request)
+            } else {
+                // It was within the share of this node. Only its name is to be known to the others.
+                ChargePlan::new(request.home, request.now, request.mode, request.slot)
+            };
+            let name = record.idempotency.map(|name| RequestName {
+                since: Some(record.at),
+                ..name_of(name, DecisionId(record.decision))
+            });
+            let asks = [Ask { plan: &plan, holder: shared.journal.node, name }];
             match shared.journal.meters.call(&HomeCall { home: record.home, seq, asks: &asks }).await {
+                Ok(settled) => {
+                    if request.mode == Mode::Force
+                        && record.flags.contains(Flags::OWED)
+                        && let Some(settled) = settled.first()
+                    {
+                        let payer = Payer { home: record.home, account: record.account, key: record.key };
+                        let then = sold.tariff.plan(&Request { now: settled.now, ..request });
+                        self.thresholds.watch(&then, &settled.readings, payer, &sold);
+                    }
+                    return;
+                }
                 // A number that was used is a record that was settled.
-                Ok(_) | Err(CallError::Late(_)) => return,
+                Err(CallError::Late(_)) => return,
                 Err(error @ (CallError::Mixed | CallError::TooLarge)) => {
                     tracing::error!(
                         position = position.0,

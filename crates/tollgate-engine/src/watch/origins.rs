@@ -1,5 +1,5 @@
-//! Which address clients came from lately, so that people can be told of the pressure on it: hashes, in a table of fixed
-//! size where whoever comes takes the place of whoever was there.
+//! Which address clients came from lately, so that people can be told of the pressure on it: hashes, in a table of
+//! fixed size where whoever comes takes the place of whoever was there.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use http::{HeaderMap, HeaderValue};
 use tollgate_core::policy::Bucket;
 use tollgate_core::time::Timestamp;
-use tollgate_engine::{Answer, CallerRequest, Credential, Decision};
+use tollgate_engine::{Answer, CallerRequest, Credential, Decision, Purpose};
 
 use crate::place::{NOW, Place, answer, at, costing, header, nobody, request, wait};
 
@@ -239,6 +239,43 @@ fn customers_are_not_blocked_unless_the_policy_says_so() {
     assert_eq!(answer(&strict.get(&other, "/", at(1))), "200");
 }
 
+#[test]
+fn looking_is_held_against_nobody() {
+    let place = Place::new(BLOCKS);
+    let headers = agent("loop");
+    be_blocked(&place, &headers, NOW);
+    // Its refusals are still counted when somebody lifts the block: one more, and it is back.
+    let blocked = place.engine.blocks(None, NOW, 10);
+    wait(place.engine.unblock(blocked[0].caller, NOW)).unwrap();
+    let peek = CallerRequest { purpose: Purpose::Peek, ..nobody(&headers) };
+    assert_eq!(answer(&place.ask(&peek, NOW)), "429 rate_limited");
+    assert_eq!(place.engine.blocks_now(), 0);
+    assert_eq!(answer(&place.ask(&nobody(&headers), NOW)), "429 rate_limited");
+    assert_eq!(place.engine.blocks_now(), 1);
+}
+
+#[test]
+fn our_own_services_are_never_blocked() {
+    let place = Place::new(
+        "identity: {service_token: \"header:X-Service-Token\"}\nblocks: {applies_to: all}\ntiers: {ours: {bypass: true}}",
+    );
+    let ours = place.caller("ours");
+    let account = wait(place.engine.directory().account("acct-ours")).unwrap().unwrap();
+    let block = tollgate_core::block::Block {
+        caller: tollgate_core::block::Caller::key(
+            account.home,
+            tollgate_core::plan::Sharer::key(std::num::NonZeroU32::MIN),
+        ),
+        since: NOW,
+        until: at(3_600),
+        origin: tollgate_core::block::Origin::Manual,
+        reason: None,
+    };
+    wait(place.engine.block(block, NOW)).unwrap();
+    let token = CallerRequest { credential: Credential::ServiceToken(&ours.key), ..request("") };
+    assert_eq!(answer(&place.ask(&token, NOW)), "200");
+}
+
 const PRESSURE: &str = "
 identity: {anonymous: free}
 pressure: {fingerprints: 20, window: 10m, squeeze_to: 50%, for: 1h}
@@ -261,6 +298,16 @@ fn rotating_fingerprints_behind_one_address_squeezes_it_for_a_while() {
     assert!(!place.ask(&from("198.51.100.7", &agent("browser 1")), at(1)).standing.squeezed);
     assert!(ask(3, at(3_600)).standing.squeezed);
     assert!(!ask(3, at(2 * 3_600)).standing.squeezed);
+}
+
+#[test]
+fn looking_puts_no_pressure_on_an_address() {
+    let place = Place::new(PRESSURE);
+    for name in 0..100 {
+        let headers = agent(&format!("browser {name}"));
+        place.ask(&CallerRequest { purpose: Purpose::Peek, ..nobody(&headers) }, NOW);
+    }
+    assert_eq!(limit(&place.ask(&nobody(&agent("browser")), NOW)), 10);
 }
 
 #[test]
@@ -380,7 +427,28 @@ fn what_an_administrator_did_is_on_disk_when_it_is_done() {
     };
     wait(place.engine.block(block.clone(), NOW)).unwrap();
     let after = place.crash(BLOCKS);
-    assert_eq!(after.engine.blocks(None, NOW, 10), [block.clone()]);
+    assert_eq!(after.engine.blocks(None, NOW, 10), std::slice::from_ref(&block));
     assert_eq!(wait(after.engine.unblock(caller(7), NOW)).unwrap(), Some(block));
     assert_eq!(after.crash(BLOCKS).engine.blocks_now(), 0);
+}
+
+#[test]
+fn being_refused_earns_nobody_more_than_its_limit() {
+    let place = Place::new(
+        "
+identity: {anonymous: free}
+reputation: {penalty: 5, recover: 1/10m}
+tiers:
+  free: {rate: 20/day, burst: 20}
+",
+    );
+    let headers = agent("patient");
+    // For a day it takes what it gets, and one refusal every ten minutes: again and again its limits shrink, and come
+    // back.
+    let asks = (0..144).map(|step| {
+        let taken = (0..25).take_while(|_| place.ask(&nobody(&headers), at(step * 600)).is_admitted());
+        taken.count()
+    });
+    let admitted: usize = asks.sum();
+    assert!((20..=40).contains(&admitted), "{admitted} of 20 and 20 a day");
 }

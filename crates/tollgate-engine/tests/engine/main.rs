@@ -4,10 +4,15 @@
 
 mod abuse;
 mod answers;
+mod audit;
 mod books;
 mod crash;
 mod finish;
+mod overage;
 mod overload;
 mod place;
 mod reload;
 mod repeats;
+mod sliding_log;
+mod thresholds;
+mod thresholds_shared;

@@ -1,6 +1,6 @@
 //! Requests with names: charged once within a day.
 
-use tollgate_engine::{CallerRequest, FinishError, Finished, Hold};
+use tollgate_engine::{CallerRequest, FinishError, Finished, Hold, Name};
 
 use crate::place::{NOW, Place, answer, at, costing, request};
 
@@ -8,7 +8,7 @@ const PLANS: &str =
     "tiers: {free: {rate: 100, burst: 100, quota: 3, refund_on: 5xx}, other: {rate: 1, burst: 50}}";
 
 fn named<'r>(key: &'r str, name: &'r str) -> CallerRequest<'r> {
-    CallerRequest { idempotency_key: Some(name), ..request(key) }
+    CallerRequest { idempotency_key: Some(Name::Given { text: name, query: None }), ..request(key) }
 }
 
 #[test]
@@ -37,6 +37,65 @@ fn a_repeat_is_admitted_even_when_the_quota_is_spent_since() {
     assert_eq!(answer(&place.get(&caller, "/", NOW)), "402 quota_exceeded");
     assert_eq!(answer(&place.ask(&named(&caller.key, "a"), at(1))), "200");
     assert_eq!(answer(&place.ask(&named(&caller.key, "b"), at(1))), "402 quota_exceeded");
+}
+
+#[test]
+fn one_name_is_no_way_around_the_rate_and_costs_no_quota() {
+    let place = Place::new("tiers: {free: {rate: 1, burst: 3, quota: 100}}");
+    let caller = place.caller("free");
+    let first = place.ask(&named(&caller.key, "a"), NOW);
+    for _ in 0..2 {
+        assert_eq!(place.ask(&named(&caller.key, "a"), NOW).id, first.id);
+    }
+    let refused = place.ask(&named(&caller.key, "a"), NOW);
+    assert_eq!(answer(&refused), "429 rate_limited");
+    assert_ne!(refused.id, first.id, "a refusal is a decision of its own");
+    assert_eq!(place.ask(&named(&caller.key, "a"), at(1)).id, first.id);
+    assert_eq!(place.ledger_total(), 1);
+    let used: Vec<u64> = first.limits.iter().map(|limit| limit.used).collect();
+    assert_eq!(used, [1, 1]);
+    let quota = place.get(&caller, "/", at(9)).limits.last().unwrap().used;
+    assert_eq!(quota, 2);
+}
+
+#[test]
+fn another_query_is_another_request() {
+    let place = Place::new(PLANS);
+    let caller = place.caller("free");
+    let with = |query| CallerRequest {
+        idempotency_key: Some(Name::Given { text: "a", query }),
+        ..request(&caller.key)
+    };
+    assert_eq!(answer(&place.ask(&with(Some("b=1")), NOW)), "200");
+    assert_eq!(answer(&place.ask(&with(Some("b=1")), NOW)), "200");
+    for query in [Some("b=2"), Some(""), None] {
+        assert_eq!(answer(&place.ask(&with(query), NOW)), "422 idempotency_conflict");
+    }
+    assert_eq!(place.ledger_total(), 1);
+}
+
+#[test]
+fn what_is_no_name_is_refused_and_charges_nothing() {
+    let place = Place::new(PLANS);
+    let caller = place.caller("free");
+    let request = CallerRequest { idempotency_key: Some(Name::Malformed), ..request(&caller.key) };
+    assert_eq!(answer(&place.ask(&request, NOW)), "400 invalid_idempotency_key");
+    assert_eq!(place.ledger_total(), 0);
+}
+
+#[test]
+fn where_a_route_charges_repeats_names_say_nothing() {
+    let place = Place::new(
+        "tiers: {free: {rate: 100, burst: 100, quota: 9}}\nroutes: {dear: {match: /dear, repeats: charged}}",
+    );
+    let caller = place.caller("free");
+    for name in
+        [Name::Given { text: "a", query: None }, Name::Given { text: "a", query: None }, Name::Malformed]
+    {
+        let request = CallerRequest { path: "/dear", idempotency_key: Some(name), ..request(&caller.key) };
+        assert_eq!(answer(&place.ask(&request, NOW)), "200");
+    }
+    assert_eq!(place.ledger_total(), 3);
 }
 
 #[test]

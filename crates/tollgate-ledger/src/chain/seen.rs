@@ -43,8 +43,11 @@ impl Seen {
         for next in heads {
             let is_signed = next.seq == signed.seq && next.link == signed.link;
             let leaves_out = head.seq < signed.seq && signed.seq <= next.seq && !is_signed;
-            if next.seq <= head.seq || leaves_out {
-                return Err(ChainError::Audit { seq: next.seq.min(signed.seq.max(1)) });
+            if leaves_out {
+                return Err(ChainError::Audit { seq: signed.seq });
+            }
+            if next.seq <= head.seq {
+                return Err(ChainError::Audit { seq: next.seq });
             }
             bytes.extend_from_slice(&next.seq.to_le_bytes());
             bytes.extend_from_slice(&next.link.0);

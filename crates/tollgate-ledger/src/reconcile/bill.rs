@@ -11,6 +11,9 @@ use crate::hour::Hour;
 /// The most problems that are told of.
 const PROBLEMS_MAX: usize = 100;
 
+/// The largest number of a line. Far more than anybody can use, and so little that lines can always be added up.
+const TOTAL_MAX: u128 = 10_u128.pow(27);
+
 /// What the columns may be called, in any case.
 const ACCOUNT: [&str; 4] = ["account", "account_id", "customer", "subject"];
 const HOUR: [&str; 4] = ["hour", "hour_start", "time", "timestamp"];
@@ -104,6 +107,9 @@ impl Columns {
             .map(|column| field(column).parse::<Hour>().map_err(|error| wrong(column, error.to_string())));
         let total = parse_total(field(self.total))
             .ok_or_else(|| wrong(self.total, format!("`{}` is not a whole number", field(self.total))))?;
+        if total.unsigned_abs() > TOTAL_MAX {
+            return Err(wrong(self.total, format!("`{}` is more than anybody can use", field(self.total))));
+        }
         totals.add(field(self.account), hour.transpose()?, total);
         Ok(())
     }
@@ -153,6 +159,17 @@ mod tests {
                 "line 6, column 3: `` is not a whole number",
             ]
         );
+    }
+
+    #[test]
+    fn lines_can_always_be_added_up() {
+        let bill = |total: &str| format!("account,total\na,{total}\na,{total}\n");
+        let largest = "1000000000000000000000000000";
+        assert_eq!(read(&bill(largest)).unwrap().get("a", None), 2 * 10_i128.pow(27));
+        for large in [i128::MAX.to_string(), i128::MIN.to_string(), format!("{largest}0")] {
+            let problems = read(&bill(&large)).unwrap_err();
+            assert_eq!(problems[0], format!("line 2, column 2: `{large}` is more than anybody can use"));
+        }
     }
 
     #[test]

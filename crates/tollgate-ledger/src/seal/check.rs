@@ -48,14 +48,13 @@ impl Sealer {
             Err(error) => return Err(error.into()),
         };
         read.objects += 1;
+        // Only the bytes that were sealed: others may come to the same total, and give it to somebody else.
         let is_same = Digest::of(&bytes).0 == sealed.digest;
-        let rows = read_parquet(bytes).unwrap_or_default();
-        let total: i128 = rows.iter().map(|row| row.sums.total()).sum();
-        // Another version of the program may have written other bytes for the same rows.
-        if !is_same && (rows.len() as u64, total) != (sealed.rows, sealed.total) {
+        let rows = if is_same { read_parquet(bytes).ok() } else { None };
+        let Some(rows) = rows else {
             read.damaged.push(sealed.hour);
             return Ok(());
-        }
+        };
         for row in rows {
             read.totals.add(row.account.as_deref().unwrap_or_default(), Some(row.hour), row.sums.total());
         }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use tollgate_ledger::Spool;
 use tollgate_ledger::usage::{Book, Query};
 
-use crate::fixtures::{Bed, at, charge, settings};
+use crate::fixtures::{Bed, at, charge, scratch, settings};
 
 const RECORDS: u64 = 200;
 const SLOT: usize = 128;
@@ -78,7 +78,7 @@ fn copy(from: &Path, to: &Path) {
 /// What is still whole, and whether the program said that something is not.
 #[expect(clippy::panic, reason = "a test")]
 fn check(original: &Path, segment: usize, harm: &Harm) {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     copy(&original.join("spool"), dir.path());
     let path = dir.path().join(format!("{:020}.seg", segment * 64));
     harm.hurt(&path);
@@ -101,10 +101,16 @@ fn check(original: &Path, segment: usize, harm: &Harm) {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 10, ..ProptestConfig::default() })]
+fn rounds() -> u32 {
+    #[expect(clippy::disallowed_methods, reason = "the switch for slow tests")]
+    let slow = std::env::var_os("TOLLGATE_SLOW").is_some();
+    if slow { 100 } else { 10 }
+}
 
-    /// Ten times a hundred.
+proptest! {
+    #![proptest_config(ProptestConfig { cases: rounds(), ..ProptestConfig::default() })]
+
+    /// Ten times a hundred; with `TOLLGATE_SLOW=1` a hundred times.
     #[test]
     fn a_thousand_damaged_segments_give_no_wrong_total_in_silence(
         harms in proptest::collection::vec((0..4usize, harms()), 100),

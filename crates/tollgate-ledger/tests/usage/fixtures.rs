@@ -95,6 +95,11 @@ pub(crate) fn open_spool(dir: &Path) -> Spool {
     Spool::open(dir, settings()).unwrap()
 }
 
+/// A folder in memory where the system has such a place: for tests that are not about a disk.
+pub(crate) fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 /// Appends a record, waiting for room.
 pub(crate) fn append(spool: &Spool, record: &Record) -> Position {
     loop {

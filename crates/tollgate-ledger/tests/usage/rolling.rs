@@ -177,3 +177,25 @@ fn callers_without_a_key_are_an_account_of_their_own() {
         bed.roll();
     }
 }
+
+#[test]
+fn sums_and_how_far_they_reach_are_written_together_or_not_at_all() {
+    let bed = Bed::new();
+    bed.append(&charge(at(0, 1), 1, 7));
+    bed.roll();
+    bed.append(&charge(at(0, 2), 1, 100));
+    bed.spool.flush().unwrap();
+    // A disk that fails at the worst moment: rows are written, and how far they reach is not.
+    let shell = rusqlite::Connection::open(bed.dir.path().join("usage.db")).unwrap();
+    let fail = "CREATE TRIGGER fail BEFORE INSERT ON progress BEGIN SELECT RAISE(ABORT, 'a bad sector'); END";
+    shell.execute_batch(fail).unwrap();
+    for _ in 0..3 {
+        assert!(bed.book.roll(&bed.spool).is_err());
+        assert_eq!(bed.book.totals(hour(0)..hour(1)).unwrap()[&(1, hour(0))], 7);
+        assert_eq!(bed.total(), 107);
+    }
+    shell.execute_batch("DROP TRIGGER fail").unwrap();
+    let bed = bed.reopened();
+    bed.roll();
+    assert_eq!((bed.total(), bed.book.standing().unwrap().unwrap().records), (107, 2));
+}

@@ -1,5 +1,6 @@
 //! Accounts: who pays, and under which tier.
 
+mod change;
 pub(super) mod create;
 pub(super) mod custom;
 pub(super) mod delete;

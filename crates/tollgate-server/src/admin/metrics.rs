@@ -51,6 +51,7 @@ pub(crate) async fn metrics(State(admin): State<Shared>) -> ([(http::HeaderName,
     write_reputation(&mut text, &admin);
     write_shedding(&mut text, &admin);
     write_ledger(&mut text, &admin).await;
+    write_thresholds(&mut text, &admin);
     ([(CONTENT_TYPE, PROMETHEUS_TEXT)], text)
 }
 
@@ -67,7 +68,7 @@ async fn directory(admin: &Admin) -> Vec<Family> {
 }
 
 /// What was done about callers that misbehave.
-fn abuse(admin: &Admin) -> [Family; 5] {
+fn abuse(admin: &Admin) -> [Family; 6] {
     let counters = admin.engine.counters();
     let count = |name, help, value: &AtomicU64| counter(name, help, value.load(Ordering::Relaxed));
     [
@@ -86,6 +87,11 @@ fn abuse(admin: &Admin) -> [Family; 5] {
             "tollgate_crowded_total",
             "Requests of callers without a key that share meters because there are too many.",
             &counters.crowded,
+        ),
+        count(
+            "tollgate_repeated_total",
+            "Requests that were admitted as repeats by their Idempotency-Key, and charged to rates alone.",
+            &counters.repeated,
         ),
         gauge("tollgate_blocks", "Callers that are blocked now.", number(admin.engine.blocks_now())),
     ]
@@ -215,5 +221,15 @@ fn write_shedding(text: &mut String, admin: &Admin) {
     );
     for (priority, count) in load.shed {
         let _ = writeln!(text, "{name}{{priority=\"{priority}\"}} {count}");
+    }
+}
+
+/// Shares of quotas that were announced.
+fn write_thresholds(text: &mut String, admin: &Admin) {
+    let name = "tollgate_quota_thresholds_total";
+    let help = "Shares of quotas that this node announced as used.";
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter");
+    for (level, count) in admin.engine.thresholds_announced() {
+        let _ = writeln!(text, "{name}{{percent=\"{}\"}} {count}", level.as_str());
     }
 }

@@ -27,6 +27,7 @@ use super::problem::{ProblemDocument, ProblemEntry};
         (name = "abuse", description = "Callers that misbehave"),
         (name = "usage", description = "What was used, from the ledger"),
         (name = "policy", description = "Tiers and routes"),
+        (name = "alerts", description = "What people should hear of"),
         (name = "audit", description = "Who changed what"),
         (name = "process", description = "How the process is doing"),
     )

@@ -57,8 +57,8 @@ fn address_of(text: &str) -> Option<u64> {
 
 /// List addresses under pressure
 ///
-/// Those with so many fingerprints behind them that all of their clients have a share of their limits. As this node knows
-/// it: each counts for itself.
+/// Those with so many fingerprints behind them that all of their clients have a share of their limits. As this node
+/// knows it: each counts for itself.
 #[utoipa::path(
     get,
     path = "/admin/v1/pressure",

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use tollgate_engine::Name;
+
 use crate::shape::{self, Malformed};
 
 /// The longest method.
@@ -9,9 +11,6 @@ const METHOD_LENGTH_MAX: usize = 32;
 
 /// The longest path.
 const PATH_LENGTH_MAX: usize = 8 * 1024;
-
-/// The longest name of a request that may be repeated.
-const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 255;
 
 /// A method in capitals, or what is expected.
 pub(super) fn method(text: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
@@ -59,12 +58,7 @@ pub(super) fn path(text: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
 
 /// The caller's own name for a request, or what is expected.
 pub(super) fn idempotency_key(text: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
-    let printable = text.bytes().all(|c| c == b' ' || c.is_ascii_graphic());
-    if (1..=IDEMPOTENCY_KEY_LENGTH_MAX).contains(&text.len()) && printable {
-        Ok(text)
-    } else {
-        Err("1 to 255 printable ASCII characters")
-    }
+    if Name::is_well_formed(&text) { Ok(text) } else { Err("1 to 255 printable ASCII characters") }
 }
 
 #[cfg(test)]

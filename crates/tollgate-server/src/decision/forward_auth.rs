@@ -10,7 +10,9 @@ use std::borrow::Cow;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 use tollgate_core::time::Timestamp;
 use tollgate_engine::{
-    Answer, CallerRequest, Decision, Engine, ErrorCode, Forwarder, Hold, Purpose, identify, problem,
+    Answer, CallerRequest, Decision, Engine, ErrorCode, Forwarder, Hold, Purpose,
+    identify::{self, NameHeader},
+    problem,
 };
 
 use original::Original;
@@ -86,6 +88,7 @@ async fn decide(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let original = Original::of(headers)?;
+    let name = NameHeader::of(&original.method, headers);
     let policy = engine.policy();
     let request = CallerRequest {
         credential: identify::credential(&policy.policy().identity, headers),
@@ -93,8 +96,7 @@ async fn decide(
         method: &original.method,
         path: &original.path,
         cost: None,
-        // The header is the caller's, who would say of every request that it is a repeat.
-        idempotency_key: None,
+        idempotency_key: name.name(original.query),
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
         forwarder: Forwarder::Others,

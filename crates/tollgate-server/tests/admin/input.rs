@@ -84,7 +84,6 @@ fn where_nothing_is_nothing_is_found() {
         "/admin/v1",
         "/admin/v1/accounts/",
         "/admin/v1/usage/",
-        "/admin/v1/alerts",
         "/admin/v1/blocks/",
         "/admin/v1/clients",
         "/admin/v1/events",

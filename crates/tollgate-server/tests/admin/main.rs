@@ -16,6 +16,7 @@ mod limits;
 mod lists;
 mod openapi;
 mod place;
+mod plan_changes;
 mod policy;
 mod process;
 mod secrets;

@@ -62,6 +62,11 @@ pub(crate) struct Reply {
 
 impl Place {
     pub(crate) fn new() -> Self {
+        Self::with(POLICY)
+    }
+
+    /// One under this policy.
+    pub(crate) fn with(policy: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let homes = HomeHasher::new([1; 16]);
         let database = Database::open(&dir.path().join("tollgate.db")).unwrap();
@@ -69,7 +74,7 @@ impl Place {
         let settings = SpoolSettings { segment_records: 256, ..SpoolSettings::default() };
         let spool = Spool::open(&dir.path().join("spool"), settings).unwrap();
         let parts = EngineParts {
-            policy: file::read(POLICY.as_bytes()).unwrap().policy,
+            policy: file::read(policy.as_bytes()).unwrap().policy,
             directory,
             database,
             spool,
@@ -86,7 +91,7 @@ impl Place {
         let reload = Arc::new(ReloadState::new(LoadedPolicy {
             version: 1,
             path: Some("policy.yaml".to_owned()),
-            text: POLICY.into(),
+            text: policy.into(),
             at: NOW,
         }));
         let token = AdminToken::new(TOKEN).unwrap();

@@ -86,7 +86,7 @@ fn what_the_proxy_must_send_is_said() {
 }
 
 #[test]
-fn every_method_asks_and_a_caller_cannot_say_that_it_repeats_itself() {
+fn every_method_asks_and_a_request_is_charged_once_by_its_own_method() {
     let place = Place::new("tiers: {wide: {rate: 100, burst: 100, quota: 100}}").caller("wide");
     for method in ["GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PROPFIND"] {
         let headers = [
@@ -97,7 +97,22 @@ fn every_method_asks_and_a_caller_cannot_say_that_it_repeats_itself() {
         ];
         assert_eq!(place.ask(method, URI, &headers, "").status, 200, "{method}");
     }
-    assert_eq!(place.used("wide"), 7);
+    assert_eq!(place.used("wide"), 1);
+    let read = [("x-forwarded-method", "GET"), ("x-forwarded-uri", "/a"), ("x-api-key", "<wide>")];
+    for _ in 0..2 {
+        let read = [&read[..], &[("idempotency-key", "order 8")]].concat();
+        assert_eq!(place.ask("POST", URI, &read, "").status, 200);
+    }
+    assert_eq!(place.used("wide"), 3, "what only reads has no name");
+    let other = [
+        ("x-forwarded-method", "POST"),
+        ("x-forwarded-uri", "/a?b=c"),
+        ("x-api-key", "<wide>"),
+        ("idempotency-key", "order 7"),
+    ];
+    assert_eq!(place.ask("GET", URI, &other, "").member("/error"), "idempotency_conflict");
+    let junk = [&other[..3], &[("idempotency-key", "\"")]].concat();
+    assert_eq!(place.ask("GET", URI, &junk, "").member("/error"), "invalid_idempotency_key");
 }
 
 #[test]

@@ -6,8 +6,17 @@ use rusqlite::Connection;
 use tollgate_core::audit::Head;
 
 use super::schema::{self, Owner};
-use super::{DatabaseError, audit, file};
+use super::{DatabaseError, NODE_KEY, audit, file, names};
 use crate::audit::AuditEntry;
+
+/// Where an audit log is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogPlace {
+    /// In this file.
+    Here,
+    /// In the store that several nodes share.
+    Shared,
+}
 
 /// The audit log in a file. It takes no lock, and changes nothing.
 #[derive(Debug)]
@@ -28,6 +37,12 @@ impl AuditFile {
     /// Entries after this number, the oldest first.
     pub fn after(&self, seq: u64, rows: u16) -> Result<Vec<AuditEntry>, DatabaseError> {
         audit::after(&self.0, seq, rows)
+    }
+
+    /// Where the entries of the node are that this file belongs to.
+    pub fn place(&self) -> Result<LogPlace, DatabaseError> {
+        let is_shared = names::meta(&self.0, NODE_KEY)?.is_some() && audit::head(&self.0)? == Head::default();
+        Ok(if is_shared { LogPlace::Shared } else { LogPlace::Here })
     }
 
     /// The last entry and its link.

@@ -110,7 +110,9 @@ impl Homes {
             return Err(Away::Down);
         }
         let now = Instant::now();
+        // One with a name may be a repeat, which a quota that is spent does not refuse.
         if owed.request.mode == Mode::Charge
+            && owed.name.is_none()
             && let Some(refusal) = shared.refusals.find(&owed, now)
         {
             shared.counters.refused_locally.add(1);
@@ -156,8 +158,11 @@ impl Shared {
         let owed: Vec<&Owed> = owed.collect();
         let plans: Vec<ChargePlan<'_>> =
             owed.iter().map(|owed| owed.plan.tariff.plan(&owed.request)).collect();
-        let asks: Vec<Ask<'_>> =
-            plans.iter().zip(&owed).map(|(plan, owed)| Ask { plan, holder: owed.holder }).collect();
+        let asks: Vec<Ask<'_>> = plans
+            .iter()
+            .zip(&owed)
+            .map(|(plan, owed)| Ask { plan, holder: owed.holder, name: owed.name })
+            .collect();
         let Some(seq) = self.next_seq() else { return (None, Err(CallError::Late(Seq::MAX))) };
         self.counters.calls.add(1);
         let answer = self.meters.call(&HomeCall { home, seq, asks: &asks }).await;

@@ -19,10 +19,12 @@ use super::wire::reply::{Reply, read, read_resolved};
 
 mod asked;
 mod error;
+mod name;
 mod settled;
 
 pub use asked::{Ask, HomeCall, NodeId, Seq};
 pub use error::CallError;
+pub use name::RequestName;
 pub use settled::{Applied, Resolved, Settled};
 
 /// How often a call is made again because limits were edited or calendar periods ended meanwhile.
@@ -98,7 +100,8 @@ impl Meters {
 
     async fn call_when(&self, call: &HomeCall<'_>, at: Option<Timestamp>) -> Result<Vec<Settled>, CallError> {
         debug_assert!(call.asks.iter().all(|ask| ask.plan.home == call.home), "plans of one home");
-        let Some(first) = call.asks.iter().find(|ask| !ask.plan.charges().is_empty()) else {
+        let asks_something = |ask: &&Ask<'_>| !ask.plan.charges().is_empty() || ask.name.is_some();
+        let Some(first) = call.asks.iter().find(asks_something) else {
             return Ok(call.asks.iter().map(|ask| nothing_owed(at.unwrap_or(ask.plan.now))).collect());
         };
         let expires = self.link.expires();
@@ -165,5 +168,5 @@ impl Meters {
 
 /// What becomes of a plan without charges.
 fn nothing_owed(now: Timestamp) -> Settled {
-    Settled { outcome: Outcome::Admitted { overage: 0 }, readings: Readings::new(), now }
+    Settled { outcome: Outcome::Admitted { overage: 0 }, readings: Readings::new(), now, repeats: None }
 }

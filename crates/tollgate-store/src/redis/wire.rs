@@ -7,8 +7,11 @@
 //! of its limit behind its length (1 byte). A node: its id (8 bytes), the number and the time of its last call, and
 //! what came of that call behind its length (2 bytes): a byte for each plan, 0 admitted, 2 to 17 refused by that
 //! charge, 18 to 33 never fits that charge; 1 admitted with so much overage; 34 not what was expected, but that much
-//! remains; 254 this was a fence, with the number of
+//! remains; 35 with a decision (16 bytes) that the plan repeats, before how it came out; 36 its name is
+//! another request's; 254 this was a fence, with the number of
 //! the call it stands before and, behind 1 and the time of that call, what came of it; behind 0 nothing did.
+//!
+//! A name: a hash of the request (8 bytes), the decision (16 bytes), until when it is remembered.
 //!
 //! A call: first the home as it would be if it had these limits and nothing else, up to its numbers; then the
 //! operation (1 byte), the node, the number of the call, the time (below zero: the server's) and, by operation, what

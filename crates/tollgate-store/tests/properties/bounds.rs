@@ -3,9 +3,9 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tollgate_core::calendar::Period;
-use tollgate_core::limit::{Excess, RefusalStatus};
+use tollgate_core::limit::{Excess, OverageCap, RefusalStatus};
 use tollgate_core::plan::Mode;
-use tollgate_core::rule::{Rule, Windowed};
+use tollgate_core::rule::{Amount, Rule, Windowed};
 use tollgate_core::settle::Outcome;
 use tollgate_core::time::{Nanos, Timestamp};
 
@@ -38,6 +38,33 @@ proptest! {
         }
         check(&rule, &admitted)?;
     }
+
+    /// A quota whose overage is capped admits no more than one with so much more in it.
+    #[test]
+    fn never_above_the_limit_and_its_overage_in_any_interval(
+        rule in counting_rule().prop_filter("has overage", has_overage),
+        cap in 1..100u64,
+        requests in vec((time_step(), any::<bool>(), cost()), 200),
+    ) {
+        let cap = Amount::new(cap).unwrap();
+        let excess = Excess::BillUpTo(OverageCap { amount: cap, status: RefusalStatus::PaymentRequired });
+        let mut driver = Driver::new(&[Terms { rule: rule.clone(), excess }], Timestamp::from_secs(1_790_000_000));
+        let mut admitted = Admissions::new();
+        for (step, hurry, cost) in requests {
+            if !hurry {
+                driver.later(step);
+            }
+            if let Outcome::Admitted { .. } = driver.ask(&[0], cost, Mode::Charge, 0).outcome {
+                admitted.push((driver.now, cost));
+            }
+        }
+        check(&rule.raised(cap), &admitted)?;
+    }
+}
+
+/// Whether more than its limit can be counted, up to the most that any counts.
+fn has_overage(rule: &Rule) -> bool {
+    !matches!(rule, Rule::TokenBucket(_)) && rule.capacity() < Amount::MAX - 100
 }
 
 fn check(rule: &Rule, admitted: &Admissions) -> Result<(), TestCaseError> {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use tollgate_core::calendar::{Calendar, CalendarUnit};
-use tollgate_core::limit::{Axis, Excess, RefusalStatus};
+use tollgate_core::limit::{Axis, Excess, OverageCap, RefusalStatus};
 use tollgate_core::plan::{Due, Expects};
 use tollgate_core::rule::{Amount, Rule, TokenBucket, Windowed};
 use tollgate_core::time::{Nanos, Timestamp, Window};
@@ -110,14 +110,21 @@ pub(crate) fn terms(meter: usize) -> BoxedStrategy<Terms> {
         Axis::Rate => rule().prop_map(move |rule| Terms { rule, excess: refuse }).boxed(),
         Axis::Concurrency => concurrency().prop_map(move |rule| Terms { rule, excess: refuse }).boxed(),
         Axis::Conduct => counting_rule().prop_map(move |rule| Terms { rule, excess: refuse }).boxed(),
-        Axis::Quota => (counting_rule(), any::<bool>())
-            .prop_map(move |(rule, billed)| {
+        Axis::Quota => (counting_rule(), excess())
+            .prop_map(move |(rule, excess)| {
                 // A bucket has no overage to bill: it forgets what is above it.
-                let billed = billed && !matches!(rule, Rule::TokenBucket(_));
-                Terms { rule, excess: if billed { Excess::BillOverage } else { refuse } }
+                let bucket = matches!(rule, Rule::TokenBucket(_));
+                Terms { rule, excess: if bucket { refuse } else { excess } }
             })
             .boxed(),
     }
+}
+
+/// What happens beyond a quota.
+pub(crate) fn excess() -> impl Strategy<Value = Excess> {
+    let status = RefusalStatus::TooManyRequests;
+    let cap = amount().prop_map(move |amount| Excess::BillUpTo(OverageCap { amount, status }));
+    prop_oneof![2 => Just(Excess::Refuse(status)), 1 => Just(Excess::BillOverage), 2 => cap]
 }
 
 /// The terms of all meters.

@@ -48,7 +48,11 @@ pub(crate) fn charge(meter: usize, limit: &Limit, cost: u64, period: Option<Peri
             Axis::Quota => model::Axis::Quota,
             Axis::Conduct => model::Axis::Conduct,
         },
-        overage: limit.excess == Excess::BillOverage,
+        overage: match limit.excess {
+            Excess::Refuse(_) => model::Overage::Refused,
+            Excess::BillOverage => model::Overage::Billed,
+            Excess::BillUpTo(cap) => model::Overage::BilledUpTo(cap.amount.get()),
+        },
         cost,
         period: period.map(|period| (period.start.as_nanos(), period.end.as_nanos())),
         due: match due {
@@ -70,6 +74,7 @@ pub(crate) fn answer(outcome: Outcome, readings: &Readings) -> model::Answer {
         Outcome::Refused { by, retry_after } => model::Outcome::Refused { by, retry_after: retry_after.0 },
         Outcome::NeverFits { by } => model::Outcome::NeverFits { by },
         Outcome::Elsewhere { remaining } => model::Outcome::Elsewhere { remaining },
+        Outcome::Conflicts => unreachable!("nothing here has a name"),
     };
     let readings = readings.iter().map(|reading| model::Reading {
         used: reading.used,

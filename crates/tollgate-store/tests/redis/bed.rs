@@ -45,6 +45,13 @@ impl Bed {
         Meters::new(link, node)
     }
 
+    /// Waits for a server that was started again.
+    pub(crate) fn reconnect(&mut self) {
+        let link = self.runtime.block_on(async { link(&self.server.url(), PATIENT) });
+        self.runtime.block_on(link.ready(PATIENT)).unwrap();
+        self.meters = Meters::new(link, NODE);
+    }
+
     /// A number that was not used before.
     pub(crate) fn seq(&self) -> Seq {
         self.seq.set(self.seq.get() + 1);
@@ -63,7 +70,7 @@ impl Bed {
         plans: &[ChargePlan<'_>],
         now: Option<Timestamp>,
     ) -> Result<Vec<Settled>, CallError> {
-        let asks: Vec<Ask<'_>> = plans.iter().map(|plan| Ask { plan, holder: NODE }).collect();
+        let asks: Vec<Ask<'_>> = plans.iter().map(|plan| Ask { plan, holder: NODE, name: None }).collect();
         let call = HomeCall { home, seq, asks: &asks };
         self.runtime.block_on(async {
             match now {
@@ -97,7 +104,7 @@ pub(crate) fn runtime() -> Runtime {
 
 /// Settles one plan as a node that may be another than the bed's.
 pub(crate) async fn ask_as(meters: &Meters, seq: Seq, plan: &ChargePlan<'_>) -> Result<Settled, CallError> {
-    let asks = [Ask { plan, holder: NODE }];
+    let asks = [Ask { plan, holder: NODE, name: None }];
     let settled = meters.call(&HomeCall { home: plan.home, seq, asks: &asks }).await;
     settled.map(|mut settled| settled.remove(0))
 }

@@ -135,7 +135,7 @@ fn who_is_known_to_be_over_is_refused_without_a_call() {
 fn wait_of(settled: &Result<Settled, Away>) -> Option<u64> {
     match settled.as_ref().unwrap().outcome {
         Outcome::Refused { retry_after, .. } => Some(retry_after.0),
-        Outcome::Admitted { .. } | Outcome::NeverFits { .. } | Outcome::Elsewhere { .. } => None,
+        _ => None,
     }
 }
 

@@ -15,6 +15,10 @@ mod homes_away;
 mod homes_bed;
 mod kept;
 mod linking;
+mod names;
+mod names_away;
+mod overage;
+mod sliding_log;
 #[path = "../properties/strategies.rs"]
 mod strategies;
 mod topologies;

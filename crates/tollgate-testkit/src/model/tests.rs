@@ -30,11 +30,11 @@ fn charge(rule: Rule, cost: u64) -> Charge {
         Rule::Calendar { .. } => Axis::Quota,
         _ => Axis::Rate,
     };
-    Charge { meter: 1, rule, axis, overage: false, cost, period: None, due: Due::Admission }
+    Charge { meter: 1, rule, axis, overage: Overage::Refused, cost, period: None, due: Due::Admission }
 }
 
 fn billed(rule: Rule, cost: u64) -> Charge {
-    Charge { axis: Axis::Quota, overage: true, ..charge(rule, cost) }
+    Charge { axis: Axis::Quota, overage: Overage::Billed, ..charge(rule, cost) }
 }
 
 const ADMITTED: Outcome = Outcome::Admitted { overage: 0 };

@@ -2,6 +2,8 @@
 
 use super::meter::{Algorithm, At, Nanos, SECOND, saturated};
 
+const TEN_YEARS: Nanos = 10 * 365 * 86_400 * SECOND;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TokenBucket {
     burst: u64,
@@ -34,18 +36,24 @@ impl TokenBucket {
 
     /// A `tat` that far ahead comes from a clock that stepped back: it is empty and refills from here.
     pub(super) fn mend(&mut self, at: &At) {
-        let empty = at.now * self.q + self.time(self.burst);
-        if self.tat > empty + SECOND * self.q {
-            self.tat = empty;
+        let now = at.now * self.q;
+        if self.tat > now + self.most() + SECOND * self.q {
+            self.tat = now + self.time(self.burst);
         }
     }
 
-    /// With u = d/T of the old bucket, the debt becomes u·T of this one, at most b·T.
+    /// The largest debt: r·T.
+    fn most(&self) -> u128 {
+        let empty = self.time(self.burst);
+        if empty < TEN_YEARS * self.q { 10 * empty } else { empty }
+    }
+
+    /// With u = d/T of the old bucket, the debt becomes u·T of this one, at most r·T.
     pub(super) fn keep_used_units(&mut self, old: &TokenBucket, at: &At) {
         let (whole_units, rest) = (old.debt(at) / old.p, old.debt(at) % old.p);
         // u = whole_units + rest / old.p; only the fraction needs rounding up.
         let debt = whole_units * self.p + (rest * self.p).div_ceil(old.p);
-        self.tat = at.now * self.q + debt.min(self.time(self.burst));
+        self.tat = at.now * self.q + debt.min(self.most());
     }
 }
 

@@ -1,8 +1,8 @@
 //! One charge and its meter as they stand at the instant of a call.
 
 use super::carry::carried;
-use super::meter::{At, END_OF_TIME, Meter, saturated};
-use super::{Charge, Mode, Reading, Rule};
+use super::meter::{At, END_OF_TIME, MOST, Meter, saturated};
+use super::{Charge, Mode, Overage, Reading, Rule};
 
 pub(super) struct View<'a> {
     pub(super) charge: &'a Charge,
@@ -31,27 +31,38 @@ impl View<'_> {
     }
 
     fn bills_overage(&self) -> bool {
-        self.charge.overage
+        self.charge.overage != Overage::Refused
             && !matches!(self.charge.rule, Rule::TokenBucket { .. } | Rule::Concurrency { .. })
     }
 
     /// Whether it is settled without asking if it fits.
     fn is_settled_anyway(&self, mode: Mode) -> bool {
         let renews = self.meter.algorithm().holds(&self.at);
-        self.bills_overage() || (mode == Mode::Force && (renews || !self.takes_a_slot()))
+        let endless = self.bills_overage() && self.charge.overage == Overage::Billed;
+        endless || (mode == Mode::Force && (renews || !self.takes_a_slot()))
+    }
+
+    /// The meter as if its limit were as much more as is served beyond it: same counts, more room.
+    fn served(&self) -> Meter {
+        match self.charge.overage {
+            Overage::BilledUpTo(cap) if self.bills_overage() => {
+                carried(&self.meter, raised(self.charge.rule, cap), &self.at)
+            }
+            _ => self.meter.clone(),
+        }
     }
 
     pub(super) fn never_fits(&self, mode: Mode) -> bool {
-        !self.is_settled_anyway(mode) && self.cost() > self.meter.algorithm().capacity()
+        !self.is_settled_anyway(mode) && self.cost() > self.served().algorithm().capacity()
     }
 
     pub(super) fn refuses(&self, mode: Mode) -> bool {
-        !self.is_settled_anyway(mode) && !self.meter.algorithm().fits(self.cost(), &self.at)
+        !self.is_settled_anyway(mode) && !self.served().algorithm().fits(self.cost(), &self.at)
     }
 
     /// Only asked of a charge that refuses.
     pub(super) fn wait(&self) -> u64 {
-        saturated(self.meter.algorithm().wait(self.cost(), &self.at))
+        saturated(self.served().algorithm().wait(self.cost(), &self.at))
     }
 
     /// The part of the cost above what remained.
@@ -79,5 +90,18 @@ impl View<'_> {
             reset: saturated(meter.reset(&self.at)),
             overage: if self.bills_overage() { used.saturating_sub(capacity) } else { 0 },
         }
+    }
+}
+
+/// The rule with so much more; counts stop where they always do.
+fn raised(rule: Rule, more: u64) -> Rule {
+    let raised = |limit: u64| limit.saturating_add(more).min(MOST);
+    match rule {
+        Rule::FixedWindow { limit, window_s } => Rule::FixedWindow { limit: raised(limit), window_s },
+        Rule::Calendar { limit, calendar } => Rule::Calendar { limit: raised(limit), calendar },
+        Rule::SlidingWindow { limit, window_s } => Rule::SlidingWindow { limit: raised(limit), window_s },
+        Rule::SlidingBuckets { limit, window_s } => Rule::SlidingBuckets { limit: raised(limit), window_s },
+        Rule::SlidingLog { limit, window_s } => Rule::SlidingLog { limit: raised(limit), window_s },
+        Rule::TokenBucket { .. } | Rule::Concurrency { .. } => rule,
     }
 }

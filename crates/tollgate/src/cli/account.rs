@@ -40,8 +40,11 @@ Exit status: 0 shown, 1 failed, 2 wrong usage.")]
 
     /// Give an account another tier, from its next request on. What it has used stays counted.
     #[command(after_help = "\
-Example:
+Examples:
+  tollgate account set-tier acme enterprise --preview
   tollgate account set-tier acme enterprise
+
+It prints what the account has left under the tier, with all that it has used so far.
 
 Exit status: 0 done, 1 failed, 2 wrong usage.")]
     SetTier(AccountSetTier),
@@ -125,6 +128,10 @@ pub(crate) struct AccountSetTier {
 
     /// Its tier from now on: one of those in the policy.
     pub(crate) tier: String,
+
+    /// Change nothing: only say what the account would have left.
+    #[arg(long)]
+    pub(crate) preview: bool,
 
     #[command(flatten)]
     admin: Admin,

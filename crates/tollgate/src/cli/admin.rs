@@ -29,6 +29,11 @@ pub(crate) struct Admin {
 }
 
 impl Admin {
+    /// For a command that says in its own words what these are to it.
+    pub(super) fn new(json: bool, admin_url: Endpoint, data_dir: PathBuf) -> Self {
+        Self { json, admin_url, data_dir }
+    }
+
     /// The same for another server.
     pub(crate) fn at(&self, admin_url: Endpoint) -> Self {
         Self { json: self.json, admin_url, data_dir: self.data_dir.clone() }

@@ -2,6 +2,7 @@
 
 mod create;
 mod delete;
+mod limits;
 mod list;
 mod record;
 mod set_tier;

@@ -14,6 +14,7 @@ mod upkeep;
 mod watch;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use tollgate_core::file::render;
@@ -29,6 +30,9 @@ pub(crate) use data_dir::admin_token_path;
 use listeners::Listeners;
 use policy_file::{Fixed, Loaded, PolicyFile};
 use secrets::Secrets;
+
+/// How long the end waits for what is left to be announced.
+const ANNOUNCING: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: &Serve) -> anyhow::Result<Exit> {
     logging::start(args.log.as_deref(), args.log_format).context("--log is no filter")?;
@@ -70,6 +74,10 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
         let engine = Arc::clone(&engine);
         async move { engine.keep_journal().await }
     });
+    let thresholds = tokio::spawn({
+        let engine = Arc::clone(&engine);
+        async move { engine.keep_thresholds().await }
+    });
     policy_file::warn_of_unenforced(engine.policy().policy());
     policy_file::warn_of_missing(engine.policy().policy());
     let state = policy_file::reload_state(loaded, from, &engine);
@@ -109,6 +117,9 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     shutdown.begin();
     serving.ended().await;
     journal.abort();
+    thresholds.abort();
+    // What is not announced now is noticed again by the next request of the account.
+    let _ = tokio::time::timeout(ANNOUNCING, engine.announce_thresholds()).await;
     upkeep.stop();
     finish(&books)
 }

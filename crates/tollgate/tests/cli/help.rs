@@ -4,7 +4,7 @@ use crate::golden;
 use crate::run::run;
 
 /// Every command with the golden file of its help.
-const COMMANDS: [(&str, &[&str]); 32] = [
+const COMMANDS: [(&str, &[&str]); 34] = [
     ("help.txt", &[]),
     ("help-serve.txt", &["serve"]),
     ("help-config.txt", &["config"]),
@@ -34,6 +34,8 @@ const COMMANDS: [(&str, &[&str]); 32] = [
     ("help-usage-show.txt", &["usage", "show"]),
     ("help-usage-export.txt", &["usage", "export"]),
     ("help-usage-reconcile.txt", &["usage", "reconcile"]),
+    ("help-audit.txt", &["audit"]),
+    ("help-audit-verify.txt", &["audit", "verify"]),
     ("help-check.txt", &["check"]),
     ("help-ready.txt", &["ready"]),
     ("help-completions.txt", &["completions"]),
@@ -50,8 +52,9 @@ fn every_command_has_help_with_an_example() {
 }
 
 /// The golden files of other tests.
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 11] = [
     "answers",
+    "audit-verify.txt",
     "check-misspelt-tier-key.json",
     "explain-full.json",
     "explain-full.txt",

@@ -6,6 +6,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
+mod audit;
+mod audit_flips;
 mod broken;
 mod check;
 mod completions;
@@ -18,6 +20,7 @@ mod refusals;
 mod run;
 mod schema;
 mod server;
+mod signed_dir;
 mod story;
 mod stub;
 mod tls;

@@ -54,6 +54,7 @@ fn an_account_from_its_making_to_its_end() {
     assert_eq!(status(story.run(&["check", "--key", &key, "--path", "/search", "--cost", "3"])), 1);
     assert_eq!(status(story.run(&["account", "show", "acme"])), 0);
     // What was used stays counted, and the raised limit applies at once.
+    assert_eq!(status(story.run(&["account", "set-tier", "acme", "pro", "--preview"])), 0);
     assert_eq!(status(story.run(&["account", "set-tier", "acme", "pro"])), 0);
     assert_eq!(status(story.run(&["check", "--key", &key, "--path", "/search"])), 0);
 

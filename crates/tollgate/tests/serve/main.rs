@@ -4,12 +4,15 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 #![expect(clippy::panic, reason = "an answer that may not be fails its test with what it was")]
 
+mod alerts;
 mod answers;
 mod attacks;
+mod audit;
 mod bad_bytes;
 mod bad_input;
 mod bed;
 mod blocks;
+mod books;
 mod clients;
 mod faces;
 mod failover;
@@ -22,8 +25,11 @@ mod million;
 mod nodes;
 mod outages;
 mod overload;
+mod plan_changes;
 mod privacy;
 mod races;
+mod repeats;
+mod repeats_of_nodes;
 mod secured_stores;
 mod settling;
 mod shown;

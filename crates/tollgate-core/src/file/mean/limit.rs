@@ -3,14 +3,15 @@
 use crate::file::problem::Place;
 use crate::file::sink::Sink;
 use crate::file::typed::{
-    Algorithm, At, Field, LimitAxis, LimitBody, List, Named, NamedEntry, Overrun, PerWord, Text,
+    Algorithm, At, Field, LimitAxis, LimitBody, List, Named, NamedEntry, PerWord, Text,
 };
 use crate::file::yaml::shown;
 use crate::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
 use crate::policy::{RouteIndex, TierLimit};
+use crate::rule::Amount;
 
 use super::routes::report_bad_name;
-use super::rule;
+use super::{log, overage, rule};
 
 /// A meant entry with the place of its name.
 pub(super) struct MeantLimit {
@@ -151,25 +152,26 @@ fn excess(algorithm: &At<Algorithm>, axis: Axis, body: &LimitBody, sink: &mut Si
         Axis::Rate | Axis::Concurrency | Axis::Conduct => RefusalStatus::TooManyRequests,
         Axis::Quota => RefusalStatus::PaymentRequired,
     };
-    let refuse = Excess::Refuse(body.status.value().map_or(default, |status| status.0));
-    let Some(at) = body.on_exceeded.given() else {
-        return Some(refuse);
-    };
-    if axis != Axis::Quota {
+    let status = body.status.value().map_or(default, |status| status.0);
+    if let (Some(at), false) = (body.on_exceeded.given(), axis == Axis::Quota) {
         let help = "remove `on_exceeded`, or add `axis: quota`";
         sink.report(at.key, "`on_exceeded` is for quotas, and this limit is none", help);
         return None;
     }
-    match (at.value, algorithm.value) {
-        (Overrun::Block, _) => Some(refuse),
-        (Overrun::BillOverage, Algorithm::TokenBucket | Algorithm::SlidingLog) => {
-            // A bucket holds no more than its burst, and a log would grow with every request beyond the limit.
+    let limit = body.limit.given().and_then(|at| Amount::new(at.value.amount));
+    let beyond = overage::Typed { overrun: &body.on_exceeded, key: "on_exceeded", cap: &body.overage_cap };
+    let excess = overage::excess(&beyond, limit, status, sink)?;
+    match (algorithm.value, limit) {
+        (Algorithm::SlidingLog, Some(limit)) => log::check_overage(limit, excess, algorithm.place, sink)?,
+        (Algorithm::TokenBucket, _) if excess.is_billed() => {
+            // A bucket holds no more than its burst.
             let message =
                 "this algorithm cannot count what goes beyond its limit, so nothing could be billed";
             let help = "use calendar_month, billing_month, calendar_day or sliding_buckets";
             sink.report(algorithm.place, message, help);
-            None
+            return None;
         }
-        (Overrun::BillOverage, _) => Some(Excess::BillOverage),
+        _ => {}
     }
+    Some(excess)
 }

@@ -1,16 +1,21 @@
 //! What the `quota` shorthand of a tier means.
 
 use crate::calendar::{Calendar, CalendarUnit};
+use crate::file::problem::Place;
 use crate::file::sink::Sink;
-use crate::file::typed::{At, Field, Overrun, Quota, QuotaPool, QuotaWindow, TierBody};
-use crate::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
+use crate::file::typed::{At, Field, Quota, QuotaAlgorithm, QuotaPool, QuotaWindow, TierBody};
+use crate::limit::{Axis, Limit, LimitName, Per, RefusalStatus};
 use crate::rule::{Amount, Rule, Windowed};
 use crate::time::Window;
+
+use super::{log, overage};
 
 /// Whether none of the keys stands that say more about a quota.
 pub(super) fn details_absent(body: &TierBody) -> bool {
     body.quota_window.is_absent()
+        && body.quota_algorithm.is_absent()
         && body.on_quota_exceeded.is_absent()
+        && body.overage_cap.is_absent()
         && body.quota_status.is_absent()
         && body.quota_pool.is_absent()
 }
@@ -27,14 +32,24 @@ pub(super) fn quota(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
             return Some(None);
         }
     };
-    let amount = super::range::amount(amount, Amount::MAX, "`quota`", place, sink);
+    let log = logged(body, sink);
+    let amount = match log {
+        Some(Some(_)) => log::amount(amount, "`quota`", place, sink),
+        _ => super::range::amount(amount, Amount::MAX, "`quota`", place, sink),
+    };
     let window = match &body.quota_window {
         Field::Absent => Some(QuotaWindow::CalendarMonth),
         Field::Wrong => None,
         Field::Given(at) => check_window(at, sink),
     };
-    let (amount, window) = (amount?, window?);
-    let status = body.quota_status.value().map(|status| status.0);
+    let status = body.quota_status.value().map_or(RefusalStatus::PaymentRequired, |status| status.0);
+    let beyond =
+        overage::Typed { overrun: &body.on_quota_exceeded, key: "on_quota_exceeded", cap: &body.overage_cap };
+    let excess = overage::excess(&beyond, amount, status, sink);
+    let (amount, window, excess, log) = (amount?, window?, excess?, log?);
+    if let Some(at) = log {
+        log::check_overage(amount, excess, at, sink)?;
+    }
     Some(Some(Limit {
         name: LimitName::new(LimitName::QUOTA)?,
         axis: Axis::Quota,
@@ -42,18 +57,17 @@ pub(super) fn quota(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
             Some(QuotaPool::Key) => Per::Key,
             Some(QuotaPool::Account) | None => Per::Account,
         },
-        rule: rule(amount, window)?,
-        excess: match body.on_quota_exceeded.value() {
-            Some(Overrun::BillOverage) => Excess::BillOverage,
-            Some(Overrun::Block) | None => Excess::Refuse(status.unwrap_or(RefusalStatus::PaymentRequired)),
-        },
+        rule: rule(amount, window, log.is_some())?,
+        excess,
     }))
 }
 
 fn report_orphans(body: &TierBody, sink: &mut Sink) {
     let orphans = [
         body.quota_window.given().map(|at| (at.key, "quota_window")),
+        body.quota_algorithm.given().map(|at| (at.key, "quota_algorithm")),
         body.on_quota_exceeded.given().map(|at| (at.key, "on_quota_exceeded")),
+        body.overage_cap.given().map(|at| (at.key, "overage_cap")),
         body.quota_status.given().map(|at| (at.key, "quota_status")),
         body.quota_pool.given().map(|at| (at.key, "quota_pool")),
     ];
@@ -74,9 +88,32 @@ fn check_window(at: &At<QuotaWindow>, sink: &mut Sink) -> Option<QuotaWindow> {
     Some(at.value)
 }
 
-fn rule(limit: Amount, window: QuotaWindow) -> Option<Rule> {
+/// Where it says that every admission is remembered, if it does. The outer option: whether it could be meant.
+fn logged(body: &TierBody, sink: &mut Sink) -> Option<Option<Place>> {
+    let at = match &body.quota_algorithm {
+        Field::Absent => return Some(None),
+        Field::Wrong => return None,
+        Field::Given(at) => at,
+    };
+    let slides = match &body.quota_window {
+        Field::Given(window) => matches!(window.value, QuotaWindow::SlidingDay | QuotaWindow::Sliding(_)),
+        Field::Absent => false,
+        Field::Wrong => return None,
+    };
+    if !slides {
+        let help = "write `quota_window: sliding_day` or `sliding:<duration>`, or remove it: calendar windows count exactly";
+        sink.report(at.key, "`quota_algorithm` is for windows that slide, and this one does not", help);
+        return None;
+    }
+    Some((at.value == QuotaAlgorithm::SlidingLog).then_some(at.place))
+}
+
+fn rule(limit: Amount, window: QuotaWindow, logged: bool) -> Option<Rule> {
     let calendar = |unit| Rule::Calendar { limit, calendar: Calendar::utc(unit) };
-    let sliding = |window| Rule::SlidingBuckets(Windowed { limit, window });
+    let sliding = |window| {
+        let rule = Windowed { limit, window };
+        if logged { Rule::SlidingLog(rule) } else { Rule::SlidingBuckets(rule) }
+    };
     Some(match window {
         QuotaWindow::CalendarMonth => calendar(CalendarUnit::Month),
         QuotaWindow::BillingMonth => calendar(CalendarUnit::BillingMonth),

@@ -2,11 +2,11 @@
 
 use crate::file::problem::Place;
 use crate::file::sink::Sink;
-use crate::file::typed::{At, Field, Named, NamedEntry, RouteBody, Text};
+use crate::file::typed::{At, Field, Named, NamedEntry, RepeatsWord, RouteBody, Text};
 use crate::file::yaml::shown;
 use crate::limit::LimitName;
 use crate::policy::route::{BadPattern, Pattern};
-use crate::policy::{Route, Routes};
+use crate::policy::{Repeats, Route, Routes};
 use crate::rule::Amount;
 
 /// The names of all routes, in the order of the file: what limits may name even where a route itself is wrong.
@@ -60,9 +60,13 @@ fn route(entry: &NamedEntry<RouteBody>, sink: &mut Sink) -> Option<(Place, Route
         Some(at) => super::server::upstream_url(at, sink).map(Some),
         None => Some(None),
     };
+    let repeats = match body.repeats.value() {
+        Some(RepeatsWord::Charged) => Repeats::Charged,
+        Some(RepeatsWord::Free) | None => Repeats::Free,
+    };
     let (place, pattern) = pattern?;
-    let route =
-        Route { name: name?.as_str().to_owned(), pattern, cost: cost?, scope: scope?, upstream: upstream? };
+    let (name, cost, scope, upstream) = (name?.as_str().to_owned(), cost?, scope?, upstream?);
+    let route = Route { name, pattern, cost, scope, upstream, repeats };
     Some((place, route))
 }
 

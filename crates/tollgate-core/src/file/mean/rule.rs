@@ -3,10 +3,10 @@
 use crate::calendar::{Calendar, CalendarUnit};
 use crate::file::sink::Sink;
 use crate::file::typed::{Algorithm, AmountPer, At, LimitBody};
-use crate::rule::{Amount, CONCURRENCY_LIMIT_MAX, LEASE_DEFAULT, Rule, SLIDING_LOG_LIMIT_MAX, Windowed};
+use crate::rule::{Amount, CONCURRENCY_LIMIT_MAX, LEASE_DEFAULT, Rule, Windowed};
 
 use super::bucket::{Burst, bucket};
-use super::range;
+use super::{log, range};
 
 /// The rule, if the numbers fit the algorithm.
 pub(super) fn rule(algorithm: Algorithm, body: &LimitBody, sink: &mut Sink) -> Option<Rule> {
@@ -20,10 +20,14 @@ pub(super) fn rule(algorithm: Algorithm, body: &LimitBody, sink: &mut Sink) -> O
             window?;
             Rule::TokenBucket(bucket?)
         }
-        Algorithm::FixedWindow => Rule::FixedWindow(windowed(limit, Amount::MAX, sink)?),
-        Algorithm::SlidingWindow => Rule::SlidingWindow(windowed(limit, Amount::MAX, sink)?),
-        Algorithm::SlidingBuckets => Rule::SlidingBuckets(windowed(limit, Amount::MAX, sink)?),
-        Algorithm::SlidingLog => Rule::SlidingLog(windowed(limit, SLIDING_LOG_LIMIT_MAX, sink)?),
+        Algorithm::FixedWindow => Rule::FixedWindow(windowed(limit, sink)?),
+        Algorithm::SlidingWindow => Rule::SlidingWindow(windowed(limit, sink)?),
+        Algorithm::SlidingBuckets => Rule::SlidingBuckets(windowed(limit, sink)?),
+        Algorithm::SlidingLog => {
+            let window = per_window(limit, sink);
+            let amount = log::amount(limit.value.amount, "`limit`", limit.place, sink);
+            Rule::SlidingLog(Windowed { limit: amount?, window: window? })
+        }
         Algorithm::CalendarDay => calendar(limit, CalendarUnit::Day, sink)?,
         Algorithm::CalendarMonth => calendar(limit, CalendarUnit::Month, sink)?,
         Algorithm::BillingMonth => calendar(limit, CalendarUnit::BillingMonth, sink)?,
@@ -61,9 +65,9 @@ fn per_window(limit: &At<AmountPer>, sink: &mut Sink) -> Option<crate::time::Win
     limit.value.window
 }
 
-fn windowed(limit: &At<AmountPer>, max: u64, sink: &mut Sink) -> Option<Windowed> {
+fn windowed(limit: &At<AmountPer>, sink: &mut Sink) -> Option<Windowed> {
     let window = per_window(limit, sink);
-    let amount = range::amount(limit.value.amount, max, "`limit`", limit.place, sink);
+    let amount = range::amount(limit.value.amount, Amount::MAX, "`limit`", limit.place, sink);
     Some(Windowed { limit: amount?, window: window? })
 }
 

@@ -2,7 +2,6 @@
 
 use crate::calendar::CalendarUnit;
 use crate::file::sink::Sink;
-use crate::limit::Excess;
 use crate::rule::Rule;
 
 use super::limit::MeantLimit;
@@ -44,8 +43,9 @@ fn shadows(long: &MeantLimit, short: &MeantLimit) -> bool {
     let (Some(far), Some(near)) = (reach(&long.limit.limit.rule), reach(&short.limit.limit.rule)) else {
         return false;
     };
-    let refuses = long.limit.limit.excess != Excess::BillOverage;
-    refuses && far.shortest_secs > near.longest_secs && far.most < near.least
+    // One that bills without end refuses nothing.
+    let Some(more) = long.limit.limit.excess.reach() else { return false };
+    far.shortest_secs > near.longest_secs && far.most.saturating_add(more) < near.least
 }
 
 fn reach(rule: &Rule) -> Option<Reach> {

@@ -22,6 +22,9 @@ body! {
         "status" => status: Status,
         /// Whether a spent quota refuses requests or serves and bills them. Default: block.
         "on_exceeded" => on_exceeded: Overrun,
+        /// How much is served and billed beyond the limit before requests are refused. Only with
+        /// `on_exceeded: bill_overage`. Default: without end.
+        "overage_cap" => overage_cap: Whole,
         /// How long a concurrency slot is held when nobody releases it. Default: 60s.
         "lease" => lease: Span,
     }

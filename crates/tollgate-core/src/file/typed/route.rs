@@ -1,6 +1,6 @@
 //! The body of a route.
 
-use super::{Text, Whole, body};
+use super::{Text, Whole, body, words};
 
 body! {
     /// A kind of request: which ones it is, what they cost, what they need.
@@ -13,5 +13,12 @@ body! {
         "scope" => scope: Text,
         /// Where such requests are forwarded. Default: `server.upstream`.
         "upstream" => upstream: Text,
+        /// Whether a request that repeats the `Idempotency-Key` of another is charged again. Default: `free`.
+        "repeats" => repeats: RepeatsWord,
     }
+}
+
+words! {
+    /// What a repeat costs.
+    enum RepeatsWord { Free = "free", Charged = "charged" }
 }

@@ -20,8 +20,14 @@ body! {
         "quota" => quota: Quota,
         /// When the quota starts again. Default: calendar_month.
         "quota_window" => quota_window: QuotaWindow,
+        /// How a quota whose window slides counts: by buckets, or exactly, with every admission remembered. Default:
+        /// sliding_buckets.
+        "quota_algorithm" => quota_algorithm: QuotaAlgorithm,
         /// Whether a spent quota refuses requests or serves and bills them. Default: block.
         "on_quota_exceeded" => on_quota_exceeded: Overrun,
+        /// How much is served and billed beyond the quota, per `quota_window`, before requests are refused. Only with
+        /// `on_quota_exceeded: bill_overage`. Default: without end.
+        "overage_cap" => overage_cap: Whole,
         /// The status with which a spent quota is answered. Default: 402.
         "quota_status" => quota_status: Status,
         /// Whether the keys of an account share its quota or have one each. Default: account.
@@ -37,6 +43,11 @@ body! {
         /// When a finished request gets its charge back. Default: never.
         "refund_on" => refund_on: RefundWord,
     }
+}
+
+words! {
+    /// How a quota whose window slides counts.
+    enum QuotaAlgorithm { SlidingBuckets = "sliding_buckets", SlidingLog = "sliding_log" }
 }
 
 words! {

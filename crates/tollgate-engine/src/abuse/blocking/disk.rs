@@ -1,7 +1,7 @@
 //! Blocks on disk, of a node that is alone.
 //!
-//! What an administrator does is on disk before it is done here. What callers bring upon themselves is done at once, and
-//! is on disk a moment later: one write takes all that waits, however many are blocked meanwhile.
+//! What an administrator does is on disk before it is done here. What callers bring upon themselves is done at once,
+//! and is on disk a moment later: one write takes all that waits, however many are blocked meanwhile.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

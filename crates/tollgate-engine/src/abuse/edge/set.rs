@@ -57,5 +57,5 @@ fn held(cell: &Cell, bucket: &TokenBucket, now: Timestamp) -> (Tat, Tat) {
     let before = Tat { nanos: cell.nanos, parts: cell.parts };
     let known = before.parts == 0 || bucket.may_have(before);
     let held = if known { before } else { Tat { parts: 0, ..before } };
-    (before, bucket.mended(held, now).unwrap_or(held))
+    (before, bucket.emptied(held, now).unwrap_or(held))
 }

@@ -6,7 +6,7 @@ use tollgate_core::file::read_tier;
 use tollgate_core::policy::{Bypass, Routes, TierName};
 use tollgate_store::directory::{AccountId, CustomBody};
 
-use super::AccountBody;
+use super::change::{Change, ChangeParams, ChangedBody};
 use crate::admin::Shared;
 use crate::admin::auth::Call;
 use crate::admin::input::{AccountPath, JsonText, wrong};
@@ -14,16 +14,17 @@ use crate::admin::problem::{Error, Problem, ProblemEntry};
 
 /// Give an account negotiated limits
 ///
-/// The body is that of a tier, as in the policy file. The account's tier is `custom:<id>` then.
+/// The body is that of a tier, as in the policy file. The account's tier is `custom:<id>` then. What was used so far stays
+/// counted: the answer says what is left. With `preview=true` the answer is the same, but nothing is changed.
 #[utoipa::path(
     put,
     path = "/admin/v1/accounts/{id}/custom",
     tag = "accounts",
     operation_id = "setCustom",
-    params(("id" = String, Path, description = "The account", example = "acme")),
+    params(("id" = String, Path, description = "The account", example = "acme"), ChangeParams),
     request_body(content = Object, description = "The body of a tier", content_type = "application/json"),
     responses(
-        (status = 200, description = "The account", body = AccountBody),
+        (status = 200, description = "The account, and what it has left", body = ChangedBody),
         (status = 404, description = "There is no such account"),
         (status = 422, description = "The tier has problems, which are listed"),
     )
@@ -32,14 +33,19 @@ pub(crate) async fn custom(
     State(admin): State<Shared>,
     call: Call,
     AccountPath(id): AccountPath,
+    change: Change,
     JsonText(body): JsonText,
-) -> Result<Json<AccountBody>, Problem> {
-    let body = read(&body, &id, &admin.engine.policy().policy().routes)?;
+) -> Result<Json<ChangedBody>, Problem> {
+    let (tier, body) = read(&body, &id, &admin.engine.policy().policy().routes)?;
+    let now = call.now;
+    if change == Change::Preview {
+        return ChangedBody::preview(&id, tier, Some(body), &admin, now).await.map(Json);
+    }
     let account = admin.engine.directory().set_custom(id.as_str(), body, &call.writer()).await?;
-    Ok(Json(account.into()))
+    Ok(Json(ChangedBody::done(account, &admin, now).await))
 }
 
-fn read(bytes: &[u8], id: &AccountId, routes: &Routes) -> Result<CustomBody, Problem> {
+fn read(bytes: &[u8], id: &AccountId, routes: &Routes) -> Result<(TierName, CustomBody), Problem> {
     // Its size before its meaning, which takes longer.
     let body = CustomBody::new(String::from_utf8_lossy(bytes))?;
     let Some(name) = TierName::new(&format!("{}{id}", TierName::CUSTOM_PREFIX)) else {
@@ -56,5 +62,5 @@ fn read(bytes: &[u8], id: &AccountId, routes: &Routes) -> Result<CustomBody, Pro
         // Whoever passes without limits has to be seen in the policy file.
         return Err(wrong("bypass", "is not for negotiated tiers; give the account a tier that has it"));
     }
-    Ok(body)
+    Ok((name, body))
 }

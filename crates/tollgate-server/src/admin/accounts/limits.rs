@@ -6,15 +6,16 @@ use std::num::NonZeroU32;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
+use tollgate_core::time::Timestamp;
 use tollgate_engine::AccountLimit;
-use tollgate_store::directory::{AccountId, Directory, Page, PageLimit, What};
+use tollgate_store::directory::{AccountId, AccountRecord, Directory, Page, PageLimit, What};
 use tollgate_store::key_text::KeyId;
 use utoipa::ToSchema;
 
-use crate::admin::Shared;
 use crate::admin::auth::Call;
 use crate::admin::input::AccountPath;
 use crate::admin::problem::Problem;
+use crate::admin::{Admin, Shared};
 
 /// The most keys whose own meters are shown: the first that were made and are not revoked.
 const KEYS_MAX: usize = 1_000;
@@ -70,9 +71,32 @@ pub(crate) async fn limits(
     let directory = admin.engine.directory();
     let account = directory.account(id.as_str()).await?.ok_or_else(|| Problem::not_found(What::Account))?;
     let keys = usable_keys(directory, &id).await?;
-    let numbers: Vec<NonZeroU32> = keys.keys().copied().collect();
-    let limits = admin.engine.limits_of(&account, &numbers, call.now).await?;
-    Ok(Json(Limits { items: limits.into_iter().map(|limit| LimitBody::of(limit, &keys)).collect() }))
+    let limits = admin.engine.limits_of(&account, &numbers(&keys), call.now).await?;
+    Ok(Json(Limits::of(limits, &keys)))
+}
+
+impl Limits {
+    /// What the limits of an account say if it has the tier of `record`, with what was used so far.
+    pub(super) async fn under(
+        record: &AccountRecord,
+        admin: &Admin,
+        now: Timestamp,
+    ) -> Result<Self, Problem> {
+        let directory = admin.engine.directory();
+        let account = directory.account(record.id.as_str()).await?;
+        let account = account.ok_or_else(|| Problem::not_found(What::Account))?;
+        let keys = usable_keys(directory, &record.id).await?;
+        let limits = admin.engine.limits_under(record, &account, &numbers(&keys), now).await?;
+        Ok(Self::of(limits, &keys))
+    }
+
+    fn of(limits: Vec<AccountLimit>, keys: &BTreeMap<NonZeroU32, KeyId>) -> Self {
+        Self { items: limits.into_iter().map(|limit| LimitBody::of(limit, keys)).collect() }
+    }
+}
+
+fn numbers(keys: &BTreeMap<NonZeroU32, KeyId>) -> Vec<NonZeroU32> {
+    keys.keys().copied().collect()
 }
 
 impl LimitBody {

@@ -4,7 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use utoipa::ToSchema;
 
-use super::{AccountBody, defined_tier};
+use super::change::{Change, ChangeParams, ChangedBody};
+use super::defined_tier;
 use crate::admin::Shared;
 use crate::admin::auth::Call;
 use crate::admin::input::{AccountPath, JsonBody, Object};
@@ -23,16 +24,17 @@ pub(crate) struct TierChange {
 
 /// Give an account another tier
 ///
-/// It applies to the next request. What was used so far stays counted. Negotiated limits end.
+/// It applies to the next request. What was used so far stays counted: the answer says what is left. Negotiated limits
+/// end. With `preview=true` the answer is the same, but nothing is changed.
 #[utoipa::path(
     put,
     path = "/admin/v1/accounts/{id}/tier",
     tag = "accounts",
     operation_id = "setTier",
-    params(("id" = String, Path, description = "The account", example = "acme")),
+    params(("id" = String, Path, description = "The account", example = "acme"), ChangeParams),
     request_body = TierChange,
     responses(
-        (status = 200, description = "The account", body = AccountBody),
+        (status = 200, description = "The account, and what it has left", body = ChangedBody),
         (status = 404, description = "There is no such account"),
         (status = 422, description = "A field is wrong, or the tier is not defined"),
     )
@@ -41,10 +43,15 @@ pub(crate) async fn tier(
     State(admin): State<Shared>,
     call: Call,
     AccountPath(id): AccountPath,
+    change: Change,
     JsonBody(body): JsonBody,
-) -> Result<Json<AccountBody>, Problem> {
+) -> Result<Json<ChangedBody>, Problem> {
     let name = Object::of(body, &["tier"])?.text("tier")?;
     let tier = defined_tier(&name, admin.engine.policy().policy())?;
+    let now = call.now;
+    if change == Change::Preview {
+        return ChangedBody::preview(&id, tier, None, &admin, now).await.map(Json);
+    }
     let account = admin.engine.directory().set_tier(id.as_str(), tier, &call.writer()).await?;
-    Ok(Json(account.into()))
+    Ok(Json(ChangedBody::done(account, &admin, now).await))
 }

@@ -33,8 +33,8 @@ pub(crate) struct ClientBody {
     /// Its block; null: it is not blocked.
     #[schema(required)]
     block: Option<BlockBody>,
-    /// The pressure on the address that it came from last; null where the policy watches none, or this node has not seen it
-    /// lately.
+    /// The pressure on the address that it came from last; null where the policy watches none, or this node has not
+    /// seen it lately.
     #[schema(required)]
     pressure: Option<PressureBody>,
     /// What every limit of the tier says of it.

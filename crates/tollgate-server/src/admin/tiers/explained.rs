@@ -1,7 +1,7 @@
 //! The tiers for programs: the same for `config explain --json` and for the API.
 
 use serde::Serialize;
-use tollgate_core::limit::Excess;
+use tollgate_core::limit::{Excess, RefusalStatus};
 use tollgate_core::policy::{Bypass, Policy, Routes, Tier, TierLimit};
 use tollgate_core::rule::Rule;
 use utoipa::ToSchema;
@@ -56,9 +56,15 @@ pub struct ExplainedLimit {
     /// `block` or `bill_overage`.
     #[schema(example = "block")]
     on_exceeded: &'static str,
+    /// How much is served and billed beyond the limit before requests are refused, where there is an end to it.
+    #[schema(required, example = 10_000)]
+    overage_cap: Option<u64>,
     /// The status of a refusal.
     #[schema(required, example = 429)]
     status: Option<u16>,
+    /// What one meter of it takes in memory at the most, in bytes, where that grows with every admission: a sliding log.
+    #[schema(required, example = 1_600)]
+    log_bytes_max: Option<u64>,
     /// What it admits at most.
     #[schema(example = "300 at once, then 100 per second")]
     bound: String,
@@ -86,9 +92,10 @@ impl ExplainedLimit {
     fn of(entry: &TierLimit, routes: &Routes) -> Self {
         let limit = &entry.limit;
         let (window_seconds, burst) = numbers(&limit.rule);
-        let (on_exceeded, status) = match limit.excess {
-            Excess::Refuse(status) => ("block", Some(status.code())),
-            Excess::BillOverage => ("bill_overage", None),
+        let on_exceeded = if limit.excess.is_billed() { "bill_overage" } else { "block" };
+        let overage_cap = match limit.excess {
+            Excess::BillUpTo(cap) => Some(cap.amount.get()),
+            Excess::Refuse(_) | Excess::BillOverage => None,
         };
         let counted = entry.routes.iter().filter_map(|index| routes.get(*index));
         Self {
@@ -101,7 +108,9 @@ impl ExplainedLimit {
             axis: limit.axis.as_str(),
             routes: counted.map(|route| route.name.clone()).collect(),
             on_exceeded,
-            status,
+            overage_cap,
+            status: limit.excess.refusal().map(RefusalStatus::code),
+            log_bytes_max: limit.log_bytes_max(),
             bound: limit.bound(),
         }
     }

@@ -13,6 +13,7 @@ use super::checked;
 pub(super) struct Original<'h> {
     pub(super) method: Cow<'h, str>,
     pub(super) path: Cow<'h, str>,
+    pub(super) query: Option<&'h str>,
 }
 
 const METHODS: [&str; 2] = ["X-Forwarded-Method", "X-Original-Method"];
@@ -22,8 +23,14 @@ impl<'h> Original<'h> {
     pub(super) fn of(headers: &'h HeaderMap) -> Result<Self, Wrong> {
         let method = the_one(headers, &METHODS, field::method)?;
         let path = the_one(headers, &URIS, |uri| field::path(path_of(uri)))?;
-        Ok(Self { method, path })
+        Ok(Self { method, path, query: query(headers) })
     }
+}
+
+/// What stands behind the path. Nothing but the name of a request depends on it.
+fn query(headers: &HeaderMap) -> Option<&str> {
+    let uri = URIS.iter().find_map(|name| headers.get(*name))?;
+    uri.to_str().ok()?.split_once('?').map(|(_, query)| query)
 }
 
 /// What the headers of these names say. A caller may have sent one that its proxy does not replace: where two say

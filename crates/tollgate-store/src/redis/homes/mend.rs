@@ -42,11 +42,11 @@ impl Part {
     }
 
     /// What is to be done about it, now that it is known whether it was done, and when.
-    fn correction(self, done: Option<Timestamp>, shared: &Shared) -> Option<Owed> {
+    fn correction(self, done: Option<(Timestamp, Applied)>, shared: &Shared) -> Option<Owed> {
         match (self, done) {
-            (Self::Told(owed), Some(at)) => match owed.request.mode {
-                Mode::Charge | Mode::Force => Some(owed.refund(at)),
-                Mode::Refund { .. } => Some(owed.take_again()),
+            (Self::Told(owed), Some((at, applied))) => match owed.request.mode {
+                Mode::Charge | Mode::Force => Some(owed.refund(at, applied)),
+                Mode::Refund { .. } => owed.take_again(),
                 Mode::Peek => None,
             },
             (Self::Told(_), None) => None,
@@ -69,7 +69,7 @@ impl Doubt {
     fn corrections(self, resolved: &Resolved, shared: &Shared) -> Vec<Owed> {
         let done = |place: usize| match resolved {
             Resolved::Applied { at, plans } => {
-                matches!(plans.get(place), Some(Applied::Admitted { .. })).then_some(*at)
+                plans.get(place).filter(|plan| **plan != Applied::Refused).map(|plan| (*at, *plan))
             }
             Resolved::Never => None,
         };

@@ -7,7 +7,7 @@ use tollgate_core::plan::Mode;
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::Timestamp;
 
-use crate::redis::meters::{NodeId, Settled};
+use crate::redis::meters::{Applied, NodeId, RequestName, Settled};
 
 /// What one request owes, owned, so that it can wait in a queue.
 #[derive(Clone, Debug)]
@@ -18,26 +18,43 @@ pub struct Owed {
     pub request: Request,
     /// The node that takes the slots, or took those that are released.
     pub holder: NodeId,
+    /// What its caller calls it, if it may be repeated.
+    pub name: Option<RequestName>,
 }
 
 impl Owed {
-    /// What gives back what this charged then.
-    pub(super) fn refund(mut self, charged_at: Timestamp) -> Self {
+    /// What gives back what this charged then. The name of a charge is forgotten with it.
+    pub(super) fn refund(mut self, charged_at: Timestamp, charged: Applied) -> Self {
         self.request.mode = Mode::Refund { charged_at };
+        if charged == Applied::Repeated {
+            self.name = None;
+            if self.request.which == Charges::All {
+                self.request.which = Charges::Again;
+            }
+        }
         self
     }
 
-    /// What takes again the amounts that this gave back. A slot that was released stays free.
-    pub(super) fn take_again(mut self) -> Self {
+    /// What takes again the amounts that this gave back. A slot that was released stays free, and what a repeat took
+    /// comes back by itself.
+    pub(super) fn take_again(mut self) -> Option<Self> {
+        match self.request.which {
+            Charges::Slots | Charges::Again => return None,
+            Charges::All | Charges::Everywhere => self.request.which = Charges::Amounts,
+            Charges::Amounts | Charges::Quotas | Charges::Conduct | Charges::One(_) => {}
+        }
         self.request.mode = Mode::Force;
-        self.request.which = Charges::Amounts;
-        self
+        Some(self)
     }
 
     /// What undoes it if nobody is there to hear that this came of it. What was given back stays so.
     pub(super) fn undoing(&self, settled: &Settled) -> Option<Self> {
         let charged = settled.outcome.changes_meters(self.request.mode) && !self.is_refund();
-        charged.then(|| self.clone().refund(settled.now))
+        let applied = match settled.repeats {
+            None => Applied::Admitted { overage: 0 },
+            Some(_) => Applied::Repeated,
+        };
+        charged.then(|| self.clone().refund(settled.now, applied))
     }
 
     pub(super) fn is_refund(&self) -> bool {

@@ -83,7 +83,9 @@ impl Refusals {
     /// Takes note of what the store answered to a call that was made then.
     pub(super) fn learn(&self, owed: &Owed, settled: &Settled, asked: Instant, answered: Instant) {
         match settled.outcome {
-            Outcome::Refused { by, retry_after } if owed.request.mode == Mode::Charge => {
+            Outcome::Refused { by, retry_after }
+                if owed.request.mode == Mode::Charge && owed.name.is_none() =>
+            {
                 if let Some(refusal) = Refusal::new(owed, settled, by, retry_after, asked, answered) {
                     self.keep(owed, refusal, answered);
                 }
@@ -92,7 +94,8 @@ impl Refusals {
             Outcome::Admitted { .. }
             | Outcome::Refused { .. }
             | Outcome::NeverFits { .. }
-            | Outcome::Elsewhere { .. } => {}
+            | Outcome::Elsewhere { .. }
+            | Outcome::Conflicts => {}
         }
     }
 
@@ -179,6 +182,7 @@ impl Refusal {
             outcome: Outcome::Refused { by: self.by, retry_after: left(self.retry_after) },
             readings: readings.collect(),
             now: self.now.plus(later),
+            repeats: None,
         }
     }
 }

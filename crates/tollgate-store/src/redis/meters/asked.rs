@@ -2,6 +2,8 @@
 
 use tollgate_core::plan::{ChargePlan, HomeId};
 
+use super::RequestName;
+
 /// A node among those that share a store: a random number, kept for as long as the node exists.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u64);
@@ -34,6 +36,8 @@ pub struct Ask<'a> {
     pub plan: &'a ChargePlan<'a>,
     /// The node that takes the slots, or took those that are released: ids of slots are a node's own.
     pub holder: NodeId,
+    /// What its caller calls it, if it may be repeated.
+    pub name: Option<RequestName>,
 }
 
 /// Plans of one home that are settled together, one after the other.

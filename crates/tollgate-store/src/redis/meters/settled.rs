@@ -12,6 +12,8 @@ pub struct Settled {
     pub readings: Readings,
     /// When, by the clock of the server. A refund says this of what it gives back.
     pub now: Timestamp,
+    /// The decision that it repeats. If it was admitted, only what counts repeats was charged.
+    pub repeats: Option<u128>,
 }
 
 /// What became of a call whose answer was lost. It can never happen again.
@@ -36,6 +38,8 @@ pub enum Applied {
         /// How much of the cost lay above a limit whose overage is billed.
         overage: u64,
     },
+    /// It repeats another, and was charged with what counts repeats.
+    Repeated,
     /// It changed nothing, except what is due on refusal.
     Refused,
 }

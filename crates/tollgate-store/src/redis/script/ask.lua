@@ -9,8 +9,8 @@ local function ask(limit, cost, mode, force, keeps, charged, slot)
     local tat, frac, debt = limit.v1, limit.v2, 0
     if tat >= now then
       debt = (tat - now) * per + frac
-      if debt > full + 1000000 * per then
-        -- More than an empty bucket explains: the clock stepped back.
+      if debt > 10 * full + 1000000 * per then
+        -- More than any debt explains: the clock stepped back.
         debt, tat, frac = full, now + floor(full / per), full % per
         if keeps then limit.v1, limit.v2, dirty = tat, frac, true end
       end
@@ -56,10 +56,10 @@ local function ask(limit, cost, mode, force, keeps, charged, slot)
     elseif force then
       later = held + cost
       if later > MOST then later = MOST end
-    elseif cost <= most - held then
+    elseif cost <= most + limit.over - held then
       later = held + cost
     else
-      return cost > most and 2 or 1, room
+      return cost > most + limit.over and 2 or 1, room
     end
     if later ~= held then
       limit.n1, limit.n2, limit.n3 = ends, later, first
@@ -96,11 +96,11 @@ local function ask(limit, cost, mode, force, keeps, charged, slot)
       else
         limit.n1, limit.n2, limit.n3, limit.n4 = limit.v1, limit.v2, limit.v3, limit.v4
       end
-    elseif force or cost <= left then
+    elseif force or cost <= left + limit.over then
       local later = current + cost
       limit.n2 = later < MOST and later or MOST
     else
-      return cost > most and 2 or 1, room
+      return cost > most + limit.over and 2 or 1, room
     end
     return 0, room
   end
@@ -110,13 +110,15 @@ local function ask(limit, cost, mode, force, keeps, charged, slot)
     local most, used = limit.a, limit.v3 - held
     local room = used < most and most - used or 0
     limit.n1 = cost
-    if mode == 3 or cost <= most - used then return 0, room end
+    if mode == 3 then return 0, room end
     if force then
       if cost > MOST - used then limit.n1 = MOST - used end
       return 0, room
     end
-    if cost > most then return 2, room end
-    limit.wait = freed(limit, cost - (most - used))
+    local top = most + limit.over
+    if cost <= top - used then return 0, room end
+    if cost > top then return 2, room end
+    limit.wait = freed(limit, cost - (top - used))
     return 1, room
   end
 
@@ -137,7 +139,9 @@ local function ask(limit, cost, mode, force, keeps, charged, slot)
   local tat, frac, units, rest = limit.v1, limit.v2, 0, 0
   if tat - now >= 1000000 then
     units, rest = units_of(limit, tat - now - 1000000, frac)
-    if units > burst or (units == burst and rest > 0) then
+    -- A bucket that takes ten years to fill owes no more than its burst, another ten times as much.
+    local most = span(limit, burst) < 315360000000000 and 10 * burst or burst
+    if units > most or (units == most and rest > 0) then
       tat, frac = span(limit, burst)
       tat = now + tat
       if keeps then limit.v1, limit.v2, dirty = tat, frac, true end

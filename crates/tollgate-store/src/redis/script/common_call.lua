@@ -60,8 +60,8 @@ if op == 1 and (not home or sub(home, 1, #head) == head) then
   local held, debt = 0, 0
   if tat >= now then
     debt = (tat - now) * per + frac
-    -- More than an empty bucket explains: the clock stepped back.
-    if debt > full + 1000000 * per then plain = false end
+    -- More than any debt explains: the clock stepped back.
+    if debt > 10 * full + 1000000 * per then plain = false end
   end
   if plain and now >= first and now < last then
     if start == first then

@@ -54,9 +54,11 @@ local function remains(limit)
 end
 
 -- `later` has the charges that are due on refusal.
-local reply, said, outcomes, asked, owes, later = { '' }, 1, {}, {}, {}, {}
+-- `spared` has those that a repeat is not charged with.
+local reply, said, outcomes, asked, owes, later, spared = { '' }, 1, {}, {}, {}, {}, {}
 for place = 1, asks do
   local mode, charges, charged, slot, elsewhere = 0, 2, 0, nil, nil
+  local name, request, decision, since
   if op == 1 then
     asked[1], asked[2] = limits[1], limits[2]
     owes[1], owes[2], at = unpack_from('<dd', body, at)
@@ -65,11 +67,12 @@ for place = 1, asks do
     mode, parts, charges, at = unpack_from('<BBB', body, at)
     if mode == 3 then charged, at = unpack_from('<d', body, at) end
     if parts % 2 == 1 then slot, at = unpack_from('<c16', body, at) end
-    if parts >= 2 then expected, least, most, at = unpack_from('<Bdd', body, at) end
+    if parts % 4 >= 2 then expected, least, most, at = unpack_from('<Bdd', body, at) end
+    if parts >= 4 then name, request, decision, since, at = unpack_from('<Hc8c16d', body, at) end
     for k = 1, charges do
       local which, due
       which, due, owes[k], at = unpack_from('<BBd', body, at)
-      asked[k], later[k] = limits[which], due == 1
+      asked[k], later[k], spared[k] = limits[which], due == 1, due == 2
     end
     if expected then
       local left = remains(asked[expected])
@@ -77,6 +80,18 @@ for place = 1, asks do
     end
   end
   local keeps = mode ~= 1 and not repeated and not elsewhere
+  -- The decision that has the name, while it is remembered. Only what may be refused repeats it.
+  local owner, till, again, conflicts
+  if name and keeps then
+    local held = call('GET', KEYS[name])
+    if held then
+      local theirs, whose, ends = unpack_from('<c8c16d', held)
+      if ends > now then
+        owner, till, again = whose, ends, mode == 0
+        if again and theirs ~= request then again, conflicts, keeps = false, true, false end
+      end
+    end
+  end
   if keeps and replaced and not dirty then
     dirty = true
     for emptied = 1, #ARGV[6] do call('DEL', limits[byte(ARGV[6], emptied) + 1].key) end
@@ -85,7 +100,7 @@ for place = 1, asks do
   for k = 1, charges do
     local limit, cost = asked[k], owes[k]
     limit.wait = nil
-    if elsewhere then
+    if elsewhere or conflicts or again and spared[k] then
       -- Only a bucket has to be asked for what it says.
       if limit.kind <= 2 then ask(limit, cost, 1, true, false, 0, nil) end
     elseif later[k] then
@@ -93,7 +108,8 @@ for place = 1, asks do
       limit.wait = nil
     else
       local bills = limit.bills and mode < 3
-      local answer, room = ask(limit, cost, mode, bills or mode == 2, keeps, charged, slot)
+      local force = mode == 2 or (bills and not limit.over)
+      local answer, room = ask(limit, cost, mode, force, keeps, charged, slot)
       if answer == 2 then
         never = never or k
       elseif answer == 1 then
@@ -106,6 +122,8 @@ for place = 1, asks do
   local outcome
   if elsewhere then
     outcome = pack('<Bd', 34, elsewhere)
+  elseif conflicts then
+    outcome = char(36)
   elseif never then
     outcome = char(17 + never)
   elseif refused then
@@ -115,6 +133,7 @@ for place = 1, asks do
   else
     outcome = char(0)
   end
+  if again then outcome = char(35) .. owner .. outcome end
   local done = keeps and not never and not refused
   local signals = keeps and mode == 0 and refused and not never
   said = said + 1
@@ -126,13 +145,28 @@ for place = 1, asks do
         apply(limit, 2, 0, slot)
         seen = false
       end
-    elseif done then
+    elseif done and not (again and spared[k]) then
       -- What is given back to a meter that does not exist makes none.
       if mode ~= 3 or limit.place or limit.kept then apply(limit, mode, charged, slot) end
       seen = false
     end
     said = said + 1
     reply[said] = say(limit, seen)
+  end
+  if name and done and not again then
+    if mode == 3 then
+      if owner == decision then
+        call('DEL', KEYS[name])
+        dirty = true
+      end
+    else
+      local ends = (since < 0 and now or since) + REMEMBERED
+      if owner and till > ends then ends = till end
+      if ends >= now + 1000 then
+        call('SET', KEYS[name], request .. decision .. pack('<d', ends), 'PX', floor((ends - now) / 1000))
+        dirty = true
+      end
+    end
   end
 end
 

@@ -39,8 +39,9 @@ impl Grid {
         let (amount, nanos) = (bucket.amount(), bucket.window().as_nanos());
         let divisor = greatest_common_divisor(amount, nanos);
         let (unit, parts) = (nanos / divisor, amount / divisor);
-        // The most that is ever added up: twice a full bucket, and the second by which clocks may differ.
-        let most = 2 * (u128::from(bucket.burst()) + 1) * u128::from(unit)
+        // The most that is ever added up: ten times the burst that may be owed and a cost of one more, and the second
+        // by which clocks may differ.
+        let most = (11 * u128::from(bucket.burst()) + 2) * u128::from(unit)
             + 2 * u128::from(NANOS_PER_SEC) * u128::from(parts);
         if most < 1 << 53 {
             return Self::Fine { unit, parts };

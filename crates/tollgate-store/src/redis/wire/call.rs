@@ -1,15 +1,15 @@
 //! A call as the script reads it.
 
-use tollgate_core::plan::{ChargePlan, Due, Expects, HomeId, Mode};
+use tollgate_core::plan::{Charge, ChargePlan, Due, Expects, HomeId, Mode};
 use tollgate_core::rule::Amount;
 use tollgate_core::time::Timestamp;
 
 use super::LAYOUT;
 use super::blob::front;
-use super::limit::{Kind, WireLimit};
+use super::limit::{Billing, Kind, WireLimit};
 use super::number::{micros, put};
 use super::outcome::Told;
-use crate::redis::meters::{Ask, CallError, HomeCall, NodeId, Seq};
+use crate::redis::meters::{Ask, CallError, HomeCall, NodeId, RequestName, Seq};
 
 /// Requests that owe to a fine token bucket and to a window: the call that is made most.
 const COMMON: u8 = 1;
@@ -79,7 +79,7 @@ impl<'p> WireCall<'p> {
         wire.body.push(u8::from(writes));
         wire.put_count(call.asks.len())?;
         wire.put_limits(call.home, when, keys);
-        wire.put_asks(call.asks)?;
+        wire.put_asks(call.home, call.asks)?;
         Ok(wire)
     }
 
@@ -97,9 +97,10 @@ impl<'p> WireCall<'p> {
         let [bucket, window] = self.limits.as_slice() else { return false };
         bucket.kind == Kind::FineBucket
             && matches!(window.kind, Kind::FixedWindow | Kind::Calendar)
-            && !bucket.is_billed()
-            && !window.is_billed()
-            && call.asks.iter().all(|Ask { plan, .. }| plan.mode == Mode::Charge && plan.is_plain())
+            && bucket.billing() == Billing::Refused
+            && window.billing() == Billing::Refused
+            && call.asks.iter().all(|ask| ask.plan.mode == Mode::Charge && ask.plan.is_plain())
+            && call.asks.iter().all(|ask| ask.name.is_none())
             && call.asks.iter().all(|ask| ask.plan.charges().len() == 2)
             && self.places.chunks(2).all(|places| places == [0, 1])
     }
@@ -132,7 +133,8 @@ impl<'p> WireCall<'p> {
 
     fn put_limits(&mut self, home: HomeId, when: When, keys: Keys) {
         for limit in &self.limits {
-            self.body.extend([limit.kind as u8, u8::from(limit.is_billed())]);
+            self.body.push(limit.kind as u8);
+            limit.billing().put(&mut self.body);
             limit.put_numbers(when.near, &mut self.body);
             if keys == Keys::All || limit.kind.is_large() {
                 self.keys.push(meter_key(home, limit.id));
@@ -140,9 +142,9 @@ impl<'p> WireCall<'p> {
         }
     }
 
-    fn put_asks(&mut self, asks: &[Ask<'_>]) -> Result<(), CallError> {
+    fn put_asks(&mut self, home: HomeId, asks: &[Ask<'_>]) -> Result<(), CallError> {
         let mut places = self.places.iter();
-        for Ask { plan, holder } in asks {
+        for Ask { plan, holder, name } in asks {
             let slots = plan
                 .charges()
                 .iter()
@@ -157,7 +159,7 @@ impl<'p> WireCall<'p> {
             };
             // Nothing is expected of a charge that is not there.
             let expects = plan.expects.filter(|expects| expects.place < plan.charges().len());
-            let parts = u8::from(slots) | u8::from(expects.is_some()) << 1;
+            let parts = u8::from(slots) | u8::from(expects.is_some()) << 1 | u8::from(name.is_some()) << 2;
             self.body.extend([mode, parts, charges]);
             if let Some(charged_at) = charged_at {
                 put(micros(charged_at), &mut self.body);
@@ -169,14 +171,40 @@ impl<'p> WireCall<'p> {
             if let Some(expects) = expects {
                 put_expects(expects, &mut self.body);
             }
+            if let Some(name) = name {
+                // Behind the keys of all limits. The script counts from one.
+                self.keys.push(name_key(home, name.key));
+                put_name(self.keys.len(), name, &mut self.body)?;
+            }
             for (charge, place) in plan.charges().iter().zip(&mut places) {
                 // The script counts from one, and there are at most 255.
                 self.body.push(u8::try_from(place + 1).unwrap_or(u8::MAX));
-                self.body.push(u8::from(charge.due == Due::Refusal));
+                self.body.push(due(charge));
                 put(charge.cost.get(), &mut self.body);
             }
         }
         Ok(())
+    }
+}
+
+/// Appends a name: the place of its key, the request, the decision, and since when it is charged (below zero: now).
+fn put_name(key: usize, name: &RequestName, into: &mut Vec<u8>) -> Result<(), CallError> {
+    into.extend(u16::try_from(key).map_err(|_| CallError::TooLarge)?.to_le_bytes());
+    into.extend(name.request.to_le_bytes());
+    into.extend(name.decision.to_le_bytes());
+    match name.since {
+        Some(since) => put(micros(since), into),
+        None => into.extend(SERVER_TIME.to_le_bytes()),
+    }
+    Ok(())
+}
+
+/// When a charge is due: 0 on admission, 1 on refusal, 2 on admission but not by a repeat.
+fn due(charge: &Charge<'_>) -> u8 {
+    match charge.due {
+        Due::Refusal => 1,
+        Due::Admission if charge.limit.counts_repeats() => 0,
+        Due::Admission => 2,
     }
 }
 
@@ -209,6 +237,11 @@ pub(crate) fn home_key(home: HomeId) -> Vec<u8> {
 /// The key of what a meter has that does not fit its home.
 pub(crate) fn meter_key(home: HomeId, id: [u8; 8]) -> Vec<u8> {
     format!("tg{LAYOUT}:{{{:032x}}}:{:016x}", home.0, u64::from_be_bytes(id)).into_bytes()
+}
+
+/// The key of a name that is remembered.
+pub(crate) fn name_key(home: HomeId, name: u64) -> Vec<u8> {
+    format!("tg{LAYOUT}:{{{:032x}}}:i:{name:016x}", home.0).into_bytes()
 }
 
 fn start(operation: u8, node: NodeId, seq: Seq, at: Option<Timestamp>) -> Vec<u8> {

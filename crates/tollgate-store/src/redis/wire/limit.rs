@@ -8,7 +8,7 @@ use tollgate_core::image::encode_entry;
 use tollgate_core::limit::{Excess, Limit};
 use tollgate_core::plan::{Charge, Sharer};
 use tollgate_core::rule::timeline::Grain;
-use tollgate_core::rule::{Rule, TokenBucket, Windowed};
+use tollgate_core::rule::{Amount, Rule, TokenBucket, Windowed};
 use tollgate_core::time::{Nanos, Timestamp};
 
 use super::bucket::Grid;
@@ -53,6 +53,40 @@ impl Kind {
     }
 }
 
+/// What the script does with what goes beyond a limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Billing {
+    Refused,
+    Billed,
+    BilledUpTo(u64),
+}
+
+impl Billing {
+    fn of(limit: &Limit) -> Self {
+        match limit.excess {
+            Excess::Refuse(_) => Self::Refused,
+            Excess::BillOverage => Self::Billed,
+            // Together with the limit it is a number that the script can hold.
+            Excess::BillUpTo(cap) => {
+                let room = Amount::MAX.saturating_sub(limit.rule.capacity());
+                Self::BilledUpTo(cap.amount.get().min(room))
+            }
+        }
+    }
+
+    /// Appends it: a byte, and behind a 2 the cap.
+    pub(crate) fn put(self, into: &mut Vec<u8>) {
+        match self {
+            Self::Refused => into.push(0),
+            Self::Billed => into.push(1),
+            Self::BilledUpTo(cap) => {
+                into.push(2);
+                put(cap, into);
+            }
+        }
+    }
+}
+
 /// One limit of a call.
 #[derive(Debug)]
 pub(crate) struct WireLimit<'p> {
@@ -78,8 +112,9 @@ impl<'p> WireLimit<'p> {
         &self.charge.limit.rule
     }
 
-    pub(crate) fn is_billed(&self) -> bool {
-        self.charge.limit.excess == Excess::BillOverage
+    /// What is done with what goes beyond it.
+    pub(crate) fn billing(&self) -> Billing {
+        Billing::of(self.charge.limit)
     }
 
     /// Whether the meter of `charge` is this one's.
@@ -92,8 +127,8 @@ impl<'p> WireLimit<'p> {
     /// Whether `charge` is under the very same limit, as far as meters care.
     pub(crate) fn agrees_with(&self, charge: &Charge<'_>) -> bool {
         let ours = self.charge.limit;
-        let billed = charge.limit.excess == Excess::BillOverage;
-        std::ptr::eq(ours, charge.limit) || (ours.rule == charge.limit.rule && self.is_billed() == billed)
+        let billing = Billing::of(charge.limit);
+        std::ptr::eq(ours, charge.limit) || (ours.rule == charge.limit.rule && self.billing() == billing)
     }
 
     /// Appends its part of the shape of a home in which its numbers have this place.

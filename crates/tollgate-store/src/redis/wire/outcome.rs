@@ -10,21 +10,27 @@ pub(crate) enum Told {
     Refused { by: usize },
     NeverFits { by: usize },
     Elsewhere { remaining: u64 },
+    Conflicts,
 }
 
-impl Told {
-    /// How many charges of a plan can be named as what refuses it. Those that only refusals are charged to come behind.
-    pub(crate) const CHARGES_MAX: usize = 16;
+/// How a plan came out, and the decision that it repeats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Fate {
+    pub(crate) told: Told,
+    pub(crate) repeats: Option<u128>,
+}
 
+/// What stands before the outcome of a repeat, and the decision behind it.
+const REPEATS: u8 = 35;
+
+impl Fate {
     pub(crate) fn read(bytes: &mut Bytes<'_>) -> Result<Self, Malformed> {
-        Ok(match bytes.byte()? {
-            0 => Self::Admitted { overage: 0 },
-            1 => Self::Admitted { overage: bytes.number()? },
-            code @ 2..=17 => Self::Refused { by: usize::from(code) - 2 },
-            code @ 18..=33 => Self::NeverFits { by: usize::from(code) - 18 },
-            34 => Self::Elsewhere { remaining: bytes.number()? },
-            _ => return Err(Malformed("an outcome that does not exist")),
-        })
+        let mut repeats = None;
+        if bytes.clone().byte()? == REPEATS {
+            bytes.byte()?;
+            repeats = Some(u128::from_le_bytes(bytes.array()?));
+        }
+        Ok(Self { told: Told::read(bytes)?, repeats })
     }
 
     /// All of them.
@@ -37,9 +43,27 @@ impl Told {
     }
 
     pub(crate) fn applied(self) -> Applied {
-        match self {
-            Self::Admitted { overage } => Applied::Admitted { overage },
-            Self::Refused { .. } | Self::NeverFits { .. } | Self::Elsewhere { .. } => Applied::Refused,
+        match (self.told, self.repeats) {
+            (Told::Admitted { overage }, None) => Applied::Admitted { overage },
+            (Told::Admitted { .. }, Some(_)) => Applied::Repeated,
+            _ => Applied::Refused,
         }
+    }
+}
+
+impl Told {
+    /// How many charges of a plan can be named as what refuses it. Those that only refusals are charged to come behind.
+    pub(crate) const CHARGES_MAX: usize = 16;
+
+    fn read(bytes: &mut Bytes<'_>) -> Result<Self, Malformed> {
+        Ok(match bytes.byte()? {
+            0 => Self::Admitted { overage: 0 },
+            1 => Self::Admitted { overage: bytes.number()? },
+            code @ 2..=17 => Self::Refused { by: usize::from(code) - 2 },
+            code @ 18..=33 => Self::NeverFits { by: usize::from(code) - 18 },
+            34 => Self::Elsewhere { remaining: bytes.number()? },
+            36 => Self::Conflicts,
+            _ => return Err(Malformed("an outcome that does not exist")),
+        })
     }
 }

@@ -4,7 +4,7 @@ use tollgate_core::time::Timestamp;
 
 use super::call::WireCall;
 use super::number::{Bytes, Malformed, instant};
-use super::outcome::Told;
+use super::outcome::Fate;
 use super::seen::{Seen, judge};
 use crate::redis::meters::{Ask, Resolved, Settled};
 
@@ -55,7 +55,7 @@ pub(crate) fn read<'b>(
         }
         2 => {
             let length = bytes.short()?;
-            let told = Told::read_all(Bytes(bytes.take(length.into())?))?;
+            let told = Fate::read_all(Bytes(bytes.take(length.into())?))?;
             Ok(Reply::Settled(settled(bytes, now, asks, wire, Some(&told))?))
         }
         3 => Ok(Reply::Late(bytes.number()?)),
@@ -75,7 +75,7 @@ pub(crate) fn read_resolved(reply: &[u8]) -> Result<Result<Resolved, u64>, Malfo
         (5, 1) => {
             bytes.byte()?;
             let at = instant_of(&mut bytes)?;
-            let plans = Told::read_all(bytes)?.into_iter().map(Told::applied).collect();
+            let plans = Fate::read_all(bytes)?.into_iter().map(Fate::applied).collect();
             Ok(Ok(Resolved::Applied { at, plans }))
         }
         _ => Err(Malformed("a reply that does not exist")),
@@ -96,7 +96,7 @@ fn as_stored(mut bytes: Bytes<'_>, asks: &[Ask<'_>], wire: &WireCall<'_>) -> Res
     let (_node, _seq) = (bytes.take(size_of::<u64>())?, bytes.number()?);
     let now = instant_of(&mut bytes)?;
     let told = match bytes.short()? {
-        1 => Told::read(&mut bytes)?,
+        1 => Fate::read(&mut bytes)?,
         _ => return Err(OTHER_CALL),
     };
     if bytes.is_empty() { Ok(judge(ask.plan, now, told, &mut [bucket, window])) } else { Err(OTHER_CALL) }
@@ -108,12 +108,12 @@ fn settled(
     now: Timestamp,
     asks: &[Ask<'_>],
     wire: &WireCall<'_>,
-    then: Option<&[Told]>,
+    then: Option<&[Fate]>,
 ) -> Result<Vec<Settled>, Malformed> {
     let mut places = wire.places.iter();
     let mut all = Vec::with_capacity(asks.len());
     for (index, ask) in asks.iter().enumerate() {
-        let mut told = Told::read(&mut bytes)?;
+        let mut told = Fate::read(&mut bytes)?;
         if let Some(then) = then {
             told = *then.get(index).ok_or(Malformed("another call had this number"))?;
         }

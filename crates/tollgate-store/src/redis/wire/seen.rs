@@ -9,7 +9,7 @@ use tollgate_core::time::{Nanos, Timestamp};
 
 use super::limit::{Kind, WireLimit};
 use super::number::{Bytes, MICRO, Malformed, micros_ceil};
-use super::outcome::Told;
+use super::outcome::{Fate, Told};
 use crate::redis::meters::Settled;
 
 /// A meter as the script shows it. Small ones come as they are; of large ones only what they say.
@@ -70,15 +70,18 @@ impl State for Seen {
                 _ => Verdict { answer: Answer::Never, used: 0, next: Nanos::ZERO, reset: Nanos::ZERO },
             },
             Self::Said(verdict) if matches!(ask, Ask::Look) => Verdict { answer: Answer::Fits, ..*verdict },
-            Self::Said(verdict) => match (verdict.answer, ask, rule) {
+            Self::Said(verdict) => {
+                let (cost, beyond) = match ask {
+                    Ask::Take(cost) => (cost, 0),
+                    Ask::TakeBeyond { cost, beyond } => (cost, beyond),
+                    Ask::Look | Ask::Force(_) | Ask::Give { .. } => return ((), *verdict),
+                };
                 // The script does not say for how long what never fits.
-                (Answer::Fits, Ask::Take(cost), rule)
-                    if !matches!(rule, Rule::Concurrency { .. }) && cost > rule.capacity() =>
-                {
-                    Verdict { answer: Answer::Never, ..*verdict }
-                }
-                _ => *verdict,
-            },
+                let never = !matches!(rule, Rule::Concurrency { .. })
+                    && cost > rule.capacity().saturating_add(beyond)
+                    && verdict.answer == Answer::Fits;
+                if never { Verdict { answer: Answer::Never, ..*verdict } } else { *verdict }
+            }
         };
         ((), verdict)
     }
@@ -87,23 +90,29 @@ impl State for Seen {
     fn apply(&mut self, _step: ()) {}
 }
 
-/// A meter that is only looked at.
-struct Still(Seen);
+/// A meter of which something was asked, or which was only looked at.
+enum Judged {
+    Asked(Seen),
+    Still(Seen),
+}
 
-impl State for Still {
+impl State for Judged {
     type Step = ();
 
-    fn settle(&self, rule: &Rule, _ask: Ask, moment: &Moment<'_>) -> ((), Verdict) {
-        self.0.settle(rule, Ask::Look, moment)
+    fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment<'_>) -> ((), Verdict) {
+        match self {
+            Self::Asked(seen) => seen.settle(rule, ask, moment),
+            Self::Still(seen) => seen.settle(rule, Ask::Look, moment),
+        }
     }
 
     fn apply(&mut self, _step: ()) {}
 }
 
 /// What became of a plan: the outcome that the script told, with what its meters say now.
-pub(crate) fn judge(plan: &ChargePlan<'_>, now: Timestamp, told: Told, seen: &mut [Seen]) -> Settled {
+pub(crate) fn judge(plan: &ChargePlan<'_>, now: Timestamp, fate: Fate, seen: &mut [Seen]) -> Settled {
     let mut readings = Readings::new();
-    let outcome = match told {
+    let outcome = match fate.told {
         Told::Admitted { overage } => {
             look(plan, now, seen, &mut readings);
             Outcome::Admitted { overage }
@@ -112,30 +121,53 @@ pub(crate) fn judge(plan: &ChargePlan<'_>, now: Timestamp, told: Told, seen: &mu
             look(plan, now, seen, &mut readings);
             Outcome::Elsewhere { remaining }
         }
+        Told::Conflicts => {
+            look(plan, now, seen, &mut readings);
+            Outcome::Conflicts
+        }
         Told::NeverFits { by } => {
-            let _ = settle(&at(plan, now, plan.mode), seen, &mut readings);
+            let _ = ask(plan, now, fate, seen, &mut readings);
             Outcome::NeverFits { by }
         }
-        Told::Refused { by } => match settle(&at(plan, now, plan.mode), seen, &mut readings) {
+        Told::Refused { by } => match ask(plan, now, fate, seen, &mut readings) {
             Outcome::Refused { retry_after, .. } => {
                 Outcome::Refused { by, retry_after: micros_ceil(retry_after) }
             }
             // A call that is told again what it was told then: by now there is room.
-            Outcome::Admitted { .. } | Outcome::NeverFits { .. } | Outcome::Elsewhere { .. } => {
-                Outcome::Refused { by, retry_after: Nanos::ZERO }
-            }
+            _ => Outcome::Refused { by, retry_after: Nanos::ZERO },
         },
     };
     for reading in &mut readings {
         reading.next = micros_ceil(reading.next);
         reading.reset = micros_ceil(reading.reset);
     }
-    Settled { outcome, readings, now }
+    Settled { outcome, readings, now, repeats: fate.repeats }
+}
+
+/// Asks again what was refused, for how long that lasts. A repeat waits only for what counts it.
+fn ask(
+    plan: &ChargePlan<'_>,
+    now: Timestamp,
+    fate: Fate,
+    seen: &mut [Seen],
+    readings: &mut Readings,
+) -> Outcome {
+    let asked = at(plan, now, plan.mode);
+    if fate.repeats.is_none() {
+        return settle(&asked, seen, readings);
+    }
+    let counted = plan.charges().iter().map(|charge| charge.limit.counts_repeats());
+    let mut judged: Vec<Judged> = seen
+        .iter()
+        .zip(counted)
+        .map(|(seen, counted)| if counted { Judged::Asked(*seen) } else { Judged::Still(*seen) })
+        .collect();
+    settle(&asked, &mut judged, readings)
 }
 
 /// What the meters say now.
 fn look(plan: &ChargePlan<'_>, now: Timestamp, seen: &[Seen], readings: &mut Readings) {
-    let mut still: Vec<Still> = seen.iter().copied().map(Still).collect();
+    let mut still: Vec<Judged> = seen.iter().copied().map(Judged::Still).collect();
     let _ = settle(&at(plan, now, Mode::Peek), &mut still, readings);
 }
 

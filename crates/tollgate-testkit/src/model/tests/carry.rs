@@ -36,8 +36,12 @@ fn a_token_bucket_keeps_its_used_units_with_their_fractions() {
     // A quarter of a unit's 100 ms later 5.75 units are used: 5.75 × 50 ms under the doubled rate.
     let later = NOW + 25_000_000;
     assert_eq!(home.says(bucket(20, 1, 10), later), (6, 4, 37_500_000, 287_500_000));
-    // A smaller burst caps them.
-    assert_eq!(home.says(bucket(20, 1, 3), later), (3, 0, 50_000_000, 150_000_000));
+    // Above a smaller burst they are owed: 2.75 units and the one that is used first, of 50 ms each.
+    assert_eq!(home.says(bucket(20, 1, 3), later), (3, 0, 187_500_000, 287_500_000));
+    // But not more than ten times the burst.
+    let mut larger = Home::default();
+    larger.take(bucket(10, 1, 100), 60, NOW);
+    assert_eq!(larger.says(bucket(10, 1, 3), NOW), (3, 0, 28 * S / 10, 3 * S));
     // 5.75 thirds of a second are 1.91666.. s.
     assert_eq!(home.says(bucket(3, 1, 10), later).3, 1_916_666_667);
     // 5.75 minutes: another window makes no difference.
@@ -100,4 +104,19 @@ fn nothing_is_carried_to_or_from_slots() {
     let slots = Rule::Concurrency { limit: 10, lease_ns: 60 * S };
     assert_eq!(after_six(fixed(10, 60), slots), (0, 10, 0, 0));
     assert_eq!(after_six(slots, fixed(10, 60)), (0, 10, 60 * S, 0));
+}
+
+#[test]
+fn a_limit_that_is_smaller_for_a_while_forgets_nothing() {
+    let (whole, part) = (bucket(20, 86_400, 20), bucket(10, 86_400, 10));
+    let mut home = Home::default();
+    home.take(whole, 15, NOW);
+    // Refused, which keeps what was carried over; six units and a half day's twentieth each.
+    assert_eq!(home.take(part, 1, NOW), refused(6 * 8_640 * S));
+    assert_eq!(home.says(whole, NOW).0, 15);
+    // A bucket that takes ten years to fill owes no more than its burst.
+    let (years, slow) = (bucket(1, 315_360_000, 2), bucket(1, 315_360_000, 1));
+    let mut home = Home::default();
+    home.take(years, 2, NOW);
+    assert_eq!(home.says(slow, NOW).3, 315_360_000 * S);
 }

@@ -32,7 +32,9 @@ fn no_rule_instant_or_cost_overflows_under_any_change_of_rule() {
     for old in rules() {
         for new in rules() {
             let mut home = Home::default();
-            for overage in [false, true] {
+            for overage in
+                [Overage::Refused, Overage::Billed, Overage::BilledUpTo(1), Overage::BilledUpTo(u64::MAX)]
+            {
                 for rule in [old, new] {
                     for now in instants.into_iter().chain(instants.into_iter().rev()) {
                         let cost = costs[usize::try_from(now % 4).unwrap()];

@@ -101,3 +101,19 @@ fn overage_is_the_part_of_the_cost_above_what_remained() {
     assert_eq!(ask(5), (Outcome::Admitted { overage: 5 }, 18, 0, 8));
     assert_eq!(ask(MOST), (Outcome::Admitted { overage: MOST }, MOST, 0, MOST - 10));
 }
+
+#[test]
+fn overage_up_to_a_cap_is_served_as_a_whole_or_refused() {
+    let mut home = Home::default();
+    let mut ask = |cost, mode| {
+        let charge = Charge { overage: Overage::BilledUpTo(5), ..billed(FIXED, cost) };
+        let answer = home.ask(&[charge], mode, 0, MINUTE);
+        (answer.outcome, answer.readings[0].used, answer.readings[0].overage)
+    };
+    assert_eq!(ask(8, Mode::Charge), (ADMITTED, 8, 0));
+    assert_eq!(ask(8, Mode::Charge), (refused(60 * S), 8, 0));
+    assert_eq!(ask(16, Mode::Charge), (Outcome::NeverFits { by: 0 }, 8, 0));
+    assert_eq!(ask(7, Mode::Charge), (Outcome::Admitted { overage: 5 }, 15, 5));
+    assert_eq!(ask(1, Mode::Charge), (refused(60 * S), 15, 5));
+    assert_eq!(ask(2, Mode::Force), (Outcome::Admitted { overage: 2 }, 17, 7));
+}

@@ -122,15 +122,15 @@ impl Reconciled {
         }
         let Self { against, compared, repaired, drift: Drift { accounts, units }, .. } = self;
         let what = match against.as_str() {
-            "meters" => format!("{compared} quotas compared"),
-            "sealed" => format!("{compared} files compared"),
+            "meters" => format!("Quotas compared: {compared}"),
+            "sealed" => format!("Files compared: {compared}"),
             "records" => "The records were counted once more".to_owned(),
             _ => "The bill was compared".to_owned(),
         };
         let _ = match (self.differences.len(), *repaired) {
-            (0, _) => writeln!(text, "{what}: no differences."),
-            (found, 0) => writeln!(text, "{what}: {found} differ, by {units} units of {accounts} accounts."),
-            (found, repaired) => writeln!(text, "{what}: {found} differed, {repaired} were set right."),
+            (0, _) => writeln!(text, "{what}; no differences."),
+            (found, 0) => writeln!(text, "{what}; {found} differ, by {units} units of {accounts} accounts."),
+            (found, repaired) => writeln!(text, "{what}; {found} differed, {repaired} were set right."),
         };
         text
     }

@@ -93,3 +93,19 @@ fn attack_24_an_edit_of_the_policy_hands_out_nothing_anew() {
     });
     assert_eq!(admitted(&bed, (0..4).map(|_| Asked::get("/").key(&key))), 1);
 }
+
+#[test]
+fn attack_25_one_name_for_any_number_of_requests_gets_no_further_than_the_rate() {
+    let bed = Bed::start("tiers: {pro: {rate: 1/hour, burst: 5, quota: 100}}");
+    let key = bed.customer("acme", "pro");
+    let named = || Asked::new("POST", "/").key(&key).header("Idempotency-Key", "the same").body("{}");
+    assert_eq!(admitted(&bed, (0..20).map(|_| named())), 5);
+    let check = json!({"key": key, "method": "POST", "idempotency_key": "the same"});
+    assert_eq!(bed.check(&check).json()["error"], "rate_limited");
+    assert_eq!(bed.used("acme", "quota"), 1);
+    // What only reads gets something new each time, so that its name says nothing.
+    let other = bed.customer("other", "pro");
+    let read = || Asked::get("/").key(&other).header("Idempotency-Key", "the same");
+    assert_eq!(admitted(&bed, (0..3).map(|_| read())), 3);
+    assert_eq!(bed.used("other", "quota"), 3);
+}

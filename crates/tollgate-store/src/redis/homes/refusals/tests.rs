@@ -43,7 +43,7 @@ fn owed(plan: &Arc<Plan>, home: u128, cost: u64, mode: Mode) -> Owed {
         which: Charges::All,
         slot: SlotId(1),
     };
-    Owed { plan: Arc::clone(plan), request, holder: NodeId(1) }
+    Owed { plan: Arc::clone(plan), request, holder: NodeId(1), name: None }
 }
 
 fn settled(outcome: Outcome, next: u64) -> Settled {
@@ -55,7 +55,7 @@ fn settled(outcome: Outcome, next: u64) -> Settled {
         next: Nanos(next * MILLI),
         reset: Nanos(next * MILLI),
     });
-    Settled { outcome, readings, now: Timestamp::from_secs(1_790_000_000) }
+    Settled { outcome, readings, now: Timestamp::from_secs(1_790_000_000), repeats: None }
 }
 
 fn refused(millis: u64) -> Settled {

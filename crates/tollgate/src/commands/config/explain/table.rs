@@ -40,6 +40,9 @@ fn row(entry: &TierLimit, routes: &Routes) -> [String; COLUMNS.len()] {
     let when_spent = match limit.excess {
         Excess::Refuse(status) => format!("refused ({})", status.code()),
         Excess::BillOverage => "billed".to_owned(),
+        Excess::BillUpTo(cap) => {
+            format!("billed up to {}, then refused ({})", grouped(cap.amount.get()), cap.status.code())
+        }
     };
     [
         limit.name.to_string(),
@@ -48,7 +51,10 @@ fn row(entry: &TierLimit, routes: &Routes) -> [String; COLUMNS.len()] {
         limit.per.as_str().to_owned(),
         counts,
         when_spent,
-        limit.bound(),
+        match limit.log_bytes_max() {
+            None => limit.bound(),
+            Some(bytes) => format!("{}; takes up to {} bytes", limit.bound(), grouped(bytes)),
+        },
     ]
 }
 

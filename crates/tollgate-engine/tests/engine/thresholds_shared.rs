@@ -1,0 +1,148 @@
+//! Shares of quotas where several nodes share a Redis: whoever notices, they are announced once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tollgate_core::policy::{Maxima, Proxies, TierName};
+use tollgate_core::rule::Amount;
+use tollgate_engine::{CallerRequest, Clustered, Engine, Hold};
+use tollgate_ledger::SpoolSettings;
+use tollgate_store::alerts::{Alert, AlertKind};
+use tollgate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Page, Scopes};
+use tollgate_store::key_text::KeyEnv;
+use tollgate_store::redis::{Address, LinkOptions};
+use tollgate_testkit::redis::{Engine as Kind, RedisServer};
+
+use crate::place::{costing, policy, request, writer};
+
+const PLANS: &str =
+    "tiers: {metered: {quota: 40, quota_window: billing_month, on_quota_exceeded: bill_overage}}";
+
+async fn node(redis: &RedisServer, dir: &TempDir) -> Arc<Engine> {
+    let link = LinkOptions { deadline: Duration::from_secs(10), ..LinkOptions::default() };
+    let clustered = Clustered {
+        policy: policy(PLANS),
+        proxies: Proxies::default(),
+        session_secrets: Vec::new(),
+        address: Address::parse(&redis.url()).unwrap(),
+        link,
+        spool: SpoolSettings { segment_records: 256, ..SpoolSettings::default() },
+        clients_max: Maxima::CLIENTS_DEFAULT,
+    };
+    Arc::new(clustered.open(dir.path(), b"a secret of tests", |_| ()).await.unwrap().0)
+}
+
+async fn customer(engine: &Engine) -> String {
+    let account = NewAccount {
+        id: Some(AccountId::new("acme").unwrap()),
+        name: DisplayName::new("acme").unwrap(),
+        tier: TierName::new("metered").unwrap(),
+        billing_day: None,
+        timezone: None,
+    };
+    engine.directory().create_account(account, &writer()).await.unwrap();
+    let key = NewKey {
+        name: DisplayName::new("test").unwrap(),
+        env: KeyEnv::Live,
+        scopes: Scopes::new([]).unwrap(),
+        expires_at: None,
+    };
+    engine.directory().create_key("acme", key, &writer()).await.unwrap().1.expose().to_owned()
+}
+
+async fn alerts(engine: &Engine) -> Vec<Alert> {
+    engine.alerts().list(Page::default()).await.unwrap().items
+}
+
+/// What was announced, in order.
+fn levels(alerts: &[Alert]) -> Vec<String> {
+    let level = |alert: &Alert| match &alert.news.kind {
+        AlertKind::QuotaThreshold { percent, .. } => percent.to_string(),
+        AlertKind::QuotaOverage(_) => "overage".to_owned(),
+    };
+    let mut levels: Vec<String> = alerts.iter().map(level).collect();
+    levels.sort();
+    levels
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_nodes_that_notice_at_once_announce_each_share_once() {
+    let redis = RedisServer::new(Kind::Redis);
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let nodes = [node(&redis, &dirs[0]).await, node(&redis, &dirs[1]).await];
+    let key = customer(&nodes[0]).await;
+    let mut running = Vec::new();
+    for node in &nodes {
+        for _ in 0..25 {
+            let (node, key) = (Arc::clone(node), key.clone());
+            running.push(tokio::spawn(async move {
+                node.decided(&request(&key), node.now()).await.is_admitted()
+            }));
+        }
+    }
+    for one in running {
+        assert!(one.await.unwrap());
+    }
+    tokio::join!(nodes[0].announce_thresholds(), nodes[1].announce_thresholds());
+    let seen = alerts(&nodes[0]).await;
+    assert_eq!(levels(&seen), ["100", "50", "80", "90", "overage"]);
+    assert_eq!(alerts(&nodes[1]).await, seen, "every node shows the same");
+    let told: u64 = nodes.iter().flat_map(|node| node.thresholds_announced()).map(|(_, count)| count).sum();
+    assert_eq!(told, 5);
+    // A node that starts anew knows nothing, and announces nothing.
+    let dir = tempfile::tempdir().unwrap();
+    let third = node(&redis, &dir).await;
+    assert!(third.decided(&request(&key), third.now()).await.is_admitted());
+    third.announce_thresholds().await;
+    assert_eq!(alerts(&third).await, seen);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mark_whose_alert_did_not_reach_the_list_is_completed_by_whoever_finds_it() {
+    let redis = RedisServer::new(Kind::Redis);
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let one = node(&redis, &dirs[0]).await;
+    let key = customer(&one).await;
+    assert!(one.decided(&costing(request(&key), 20), one.now()).await.is_admitted());
+    one.announce_thresholds().await;
+    let seen = alerts(&one).await;
+    assert_eq!(levels(&seen), ["50"]);
+    // As if it had been killed between the mark and the list.
+    let marks = redis.ask(&["KEYS", "tg1:{*}:once:*"]);
+    let mark = marks.list()[0].text();
+    let pending = redis.ask(&["ZRANGE", "tg1:{alerts}:list", "0", "0"]).list()[0].text();
+    redis.ask(&["SET", &mark, &pending, "XX", "KEEPTTL"]);
+    redis.ask(&["DEL", "tg1:{alerts}:list"]);
+    assert_eq!(alerts(&one).await, []);
+    let other = node(&redis, &dirs[1]).await;
+    assert!(other.decided(&request(&key), other.now()).await.is_admitted());
+    other.announce_thresholds().await;
+    assert_eq!(alerts(&other).await, seen, "the very same alert");
+    assert_eq!(redis.ask(&["GET", &mark]).text(), "done");
+    let ttl: i64 = redis.ask(&["PTTL", &mark]).text().parse().unwrap();
+    assert!(ttl > 0, "{ttl}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_true_cost_that_the_journal_settles_is_announced() {
+    let redis = RedisServer::new(Kind::Redis);
+    let dir = tempfile::tempdir().unwrap();
+    let engine = node(&redis, &dir).await;
+    let key = customer(&engine).await;
+    let held = CallerRequest { hold: Hold::Yes, cost: Amount::new(1), ..request(&key) };
+    let permit = engine.decided(&held, engine.now()).await.permit.unwrap();
+    engine.finish(&permit, Some(200), Some(33), engine.now()).unwrap();
+    engine.spool().flush().unwrap();
+    let keeping = tokio::spawn({
+        let engine = Arc::clone(&engine);
+        async move { tokio::join!(engine.keep_journal(), engine.keep_thresholds()) }
+    });
+    for _ in 0..500 {
+        if levels(&alerts(&engine).await) == ["50", "80"] {
+            return keeping.abort();
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(levels(&alerts(&engine).await), ["50", "80"]);
+}
