@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tollgate_ledger::Hour;
 use tollgate_ledger::reconcile::{Difference, Totals, compare};
+use tollgate_ledger::seal::Sealed;
 use tollgate_ledger::usage::Recount;
 
 use super::Books;
@@ -56,6 +57,12 @@ impl Books {
             Ok(compare(&ledger, &totals))
         });
         Ok(SealedComparison { objects: read.objects, differences: differences.await?, missing, damaged })
+    }
+
+    /// Writes the files of these hours anew: they were lost, or changed.
+    pub async fn seal_again(self: &Arc<Self>, hours: &[Hour]) -> Result<Sealed, CompareError> {
+        let sealer = self.sealer().map_err(CompareError::Destination)?.ok_or(CompareError::NoExport)?;
+        sealer.seal_again(hours, self.engine.now()).await.map_err(CompareError::Seal)
     }
 
     /// Compares these hours with a bill. Nobody is billed for callers without a key.

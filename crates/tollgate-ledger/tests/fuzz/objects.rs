@@ -11,6 +11,7 @@ use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_ledger::export::Named;
 use tollgate_ledger::seal::Destination;
 use tollgate_ledger::{Flags, Hour, Kind, Ledger, LedgerSettings, Record, Spool, SpoolSettings};
+use tollgate_testkit::dice::Dice;
 
 use crate::harm::{any, cases, hurt};
 use crate::scratch::scratch;
@@ -22,6 +23,41 @@ fn at(hour: u32) -> Timestamp {
     Timestamp::from_secs(1_789_995_600 + hour * 3_600)
 }
 
+/// What an account used in the first hour.
+fn charge(account: u64) -> Record {
+    Record {
+        kind: Kind::Charge,
+        at: at(0),
+        charged_at: at(0),
+        decision: 7,
+        home: HomeId(3),
+        account,
+        key: 5,
+        key_number: 6,
+        route: 7,
+        tier: 8,
+        cost: account * 100,
+        overage: 0,
+        idempotency: None,
+        flags: Flags::NONE,
+    }
+}
+
+/// The object with some harm done to it.
+fn harmed(dice: &mut Dice, original: &[u8]) -> Vec<u8> {
+    let mut bytes = original.to_vec();
+    match dice.below(12) {
+        0 => bytes = any(dice, 3_000),
+        // The name of an account, as somebody would who wants another to pay. Compression may have taken it apart.
+        1 => match bytes.windows(5).position(|window| window == b"delta") {
+            Some(at) => bytes[at..at + 5].copy_from_slice(b"alpha"),
+            None => hurt(dice, &mut bytes),
+        },
+        _ => hurt(dice, &mut bytes),
+    }
+    bytes
+}
+
 #[test]
 fn an_object_that_was_changed_is_in_no_total() {
     let dir = scratch();
@@ -30,22 +66,7 @@ fn an_object_that_was_changed_is_in_no_total() {
     let ledger = LedgerSettings { grace: Nanos::ZERO, ..LedgerSettings::default() };
     let ledger = Ledger::open(&dir.path().join("ledger"), ledger).unwrap();
     for account in 1..=9 {
-        spool.reserve().unwrap().append(&Record {
-            kind: Kind::Charge,
-            at: at(0),
-            charged_at: at(0),
-            decision: 7,
-            home: HomeId(3),
-            account,
-            key: 5,
-            key_number: 6,
-            route: 7,
-            tier: 8,
-            cost: account * 100,
-            overage: 0,
-            idempotency: None,
-            flags: Flags::NONE,
-        });
+        spool.reserve().unwrap().append(&charge(account));
     }
     ledger.close_due(&spool, at(1)).unwrap();
     let store = Arc::new(InMemory::new());
@@ -65,22 +86,7 @@ fn an_object_that_was_changed_is_in_no_total() {
         let whole = sealer.read_back(hours()).await.unwrap();
         assert_eq!((whole.totals.get("india", Some(Hour::of(at(0)))), whole.damaged.len()), (900, 0));
         let mut changed = Vec::new();
-        cases(400, |dice| {
-            let mut bytes = original.to_vec();
-            match dice.below(12) {
-                0 => bytes = any(dice, 3_000),
-                // The name of an account, as somebody would who wants another to pay.
-                1 => {
-                    // Compression may have taken it apart.
-                    match bytes.windows(5).position(|window| window == b"delta") {
-                        Some(at) => bytes[at..at + 5].copy_from_slice(b"alpha"),
-                        None => hurt(dice, &mut bytes),
-                    }
-                }
-                _ => hurt(dice, &mut bytes),
-            }
-            changed.push(bytes);
-        });
+        cases(400, |dice| changed.push(harmed(dice, &original)));
         for bytes in changed {
             let is_same = bytes == original;
             store.put(&path, bytes.into()).await.unwrap();

@@ -201,7 +201,7 @@ pub(crate) struct UsageReconcile {
     #[command(flatten)]
     pub(crate) period: Period,
 
-    /// Set meters right that do not say what the ledger says.
+    /// Set meters right that do not say what the ledger says; write files anew that are missing or damaged.
     #[arg(long)]
     pub(crate) repair: bool,
 

@@ -17,7 +17,7 @@ pub(super) fn run(command: &Usage) -> anyhow::Result<Exit> {
     if let Usage::Reconcile(args) = command
         && args.repair
     {
-        let question = "Set meters to what the ledger says, where they say something else?";
+        let question = "Set right what does not say what the ledger says?";
         if let ControlFlow::Break(exit) = confirm::ask(question, &args.sure)? {
             return Ok(exit);
         }

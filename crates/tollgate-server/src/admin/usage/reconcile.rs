@@ -47,7 +47,8 @@ pub(crate) struct ReconcileParams {
     /// `meters`, `records`, `sealed` or `bill`. Absent: `bill` if there is a body, else `meters`.
     #[param(required = false, example = "meters")]
     against: String,
-    /// `true`: meters that say something else are set right. Only with `against=meters`.
+    /// `true`: meters that say something else are set right, or files that are missing or damaged written anew. Only
+    /// with `against=meters` and `against=sealed`.
     #[param(required = false, example = false)]
     repair: bool,
     /// `true`: what agrees is listed, too. Only with `against=meters`.
@@ -79,7 +80,7 @@ pub(crate) struct Reconciled {
     /// Hours whose sealed files are not what was sealed.
     damaged: Vec<String>,
     drift: DriftBody,
-    /// How many meters were set right.
+    /// How many meters were set right, or files written anew.
     #[schema(example = 0)]
     repaired: u64,
     /// The node whose ledger it is.
@@ -204,9 +205,11 @@ pub(crate) async fn reconcile(
     let query = UsageQuery::read(pairs, ["against", "repair", "all", "alone"], call.now)?;
     let against = against(query.own(0), bill.is_empty())?;
     let (repair, all) = (flag("repair", query.own(1))?, flag("all", query.own(2))?);
-    if against != Against::Meters && (repair || all) {
-        let name = if repair { "repair" } else { "all" };
-        return Err(wrong_query(name, "belongs to \"against=meters\""));
+    if all && against != Against::Meters {
+        return Err(wrong_query("all", "belongs to \"against=meters\""));
+    }
+    if repair && !matches!(against, Against::Meters | Against::Sealed) {
+        return Err(wrong_query("repair", "belongs to \"against=meters\" and \"against=sealed\""));
     }
     let books = &admin.books;
     let reconciled = Reconciled::of(against, books);
@@ -232,8 +235,11 @@ pub(crate) async fn reconcile(
         Against::Sealed => {
             let sealed = books.compare_sealed(hours).await?;
             let differences = sealed.differences.iter().map(DifferenceBody::of_difference).collect();
+            let lost = [sealed.missing.as_slice(), &sealed.damaged].concat();
+            let repaired = if repair { books.seal_again(&lost).await?.hours } else { 0 };
             Reconciled {
                 compared: sealed.objects,
+                repaired,
                 missing: sealed.missing.into_iter().map(text).collect(),
                 damaged: sealed.damaged.into_iter().map(text).collect(),
                 ..reconciled.with(differences)

@@ -97,12 +97,8 @@ fn others(args: &UsageReconcile) -> anyhow::Result<String> {
 impl Reconciled {
     /// Whether everything agrees, or does now.
     fn exit(&self) -> Exit {
-        let differing = self.differences.len() as u64 - self.repaired.min(self.differences.len() as u64);
-        if differing == 0 && self.missing.is_empty() && self.damaged.is_empty() {
-            Exit::Done
-        } else {
-            Exit::Failed
-        }
+        let found = self.differences.len() + self.missing.len() + self.damaged.len();
+        if self.repaired >= found as u64 { Exit::Done } else { Exit::Failed }
     }
 
     fn text(&self) -> String {
@@ -127,10 +123,15 @@ impl Reconciled {
             "records" => "The records were counted once more".to_owned(),
             _ => "The bill was compared".to_owned(),
         };
-        let _ = match (self.differences.len(), *repaired) {
-            (0, _) => writeln!(text, "{what}; no differences."),
-            (found, 0) => writeln!(text, "{what}; {found} differ, by {units} units of {accounts} accounts."),
-            (found, repaired) => writeln!(text, "{what}; {found} differed, {repaired} were set right."),
+        let lost = self.missing.len() + self.damaged.len();
+        let _ = match (self.differences.len(), lost, *repaired) {
+            (0, 0, _) => writeln!(text, "{what}; no differences."),
+            (0, lost, 0) => writeln!(text, "{what}; {lost} are missing or damaged."),
+            (0, _, written) => writeln!(text, "{what}; {written} were written anew."),
+            (found, _, 0) => {
+                writeln!(text, "{what}; {found} differ, by {units} units of {accounts} accounts.")
+            }
+            (found, _, repaired) => writeln!(text, "{what}; {found} differed, {repaired} were set right."),
         };
         text
     }
