@@ -140,8 +140,12 @@ fn text(row: &NamedRow, column: usize) -> Option<&String> {
 
 /// The rows of a file, in order. Columns are found by their names.
 pub(crate) fn read(bytes: Bytes) -> Result<Vec<NamedRow>, ParquetError> {
-    let reader = SerializedFileReader::new(bytes)?;
-    reader.get_row_iter(None)?.map(|row| parse(row?)).collect()
+    // The reader takes some damaged files for whole ones until it panics. Nothing of it is kept then.
+    let rows = std::panic::catch_unwind(|| {
+        let reader = SerializedFileReader::new(bytes)?;
+        reader.get_row_iter(None)?.map(|row| parse(row?)).collect()
+    });
+    rows.unwrap_or_else(|_| Err(ParquetError::General("its parts do not fit together".to_owned())))
 }
 
 fn parse(row: ParquetRow) -> Result<NamedRow, ParquetError> {
