@@ -115,6 +115,18 @@ impl RedisServer {
         reply.expect("a server that runs answers")
     }
 
+    /// Returns when so many replicas have everything that was written so far. `key` is one that this server may write.
+    #[track_caller]
+    pub fn wait_until_copied(&self, replicas: i64, key: &str) {
+        // Only what the same connection has written is waited for; it is copied behind everything before it.
+        let copied = self.control().and_then(|mut client| {
+            client.ask(&["SET", key, "copied"])?;
+            client.ask(&["WAIT", &replicas.to_string(), "10000"])
+        });
+        let copied = copied.expect("a server that runs answers");
+        assert!(matches!(copied, Reply::Number(copies) if copies >= replicas), "{copied:?}");
+    }
+
     /// One field of its `INFO`, or nothing.
     #[track_caller]
     pub fn info(&self, field: &str) -> String {

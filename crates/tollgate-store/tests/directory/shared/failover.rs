@@ -61,7 +61,7 @@ async fn a_cluster_keeps_the_directory_in_one_slot_and_tells_every_node() {
     let slot = cluster.slot_of("{dir}");
     // What was not copied yet would be lost: a cluster promises no more.
     let primary = cluster.primary_of(slot);
-    cluster.node(primary).ask(&["WAIT", "1", "1000"]);
+    cluster.node(primary).wait_until_copied(1, "{dir}:copied");
     let old = cluster.kill_primary_of(slot);
     cluster.wait_for_failover(slot, old);
     goes_on(setting).await;
@@ -72,7 +72,7 @@ async fn nodes_follow_to_the_server_that_sentinels_name() {
     let mut sentinels = Sentinels::start(Engine::Redis);
     let setting = setting(&sentinels.url()).await;
     let primary = sentinels.primary();
-    sentinels.server(primary).ask(&["WAIT", "2", "1000"]);
+    sentinels.server(primary).wait_until_copied(2, "{dir}:copied");
     let old = sentinels.kill_primary();
     sentinels.wait_for_failover(old);
     goes_on(setting).await;
