@@ -1,6 +1,7 @@
 //! Records as a node would write them, and writing many.
 
 use std::sync::Barrier;
+use std::time::Duration;
 
 use anyhow::Result;
 use tollgate_core::plan::HomeId;
@@ -13,6 +14,10 @@ use crate::timing::stopwatch;
 const START: u32 = 1_789_995_600;
 /// Records that are made before they are timed.
 const BLOCK: usize = 65_536;
+
+/// Records that are timed together where they come at the pace of decisions, and how long a decision takes.
+const GROUP: u64 = 16;
+const DECISION: Duration = Duration::from_micros(1);
 
 /// Who uses what, when.
 #[derive(Clone, Copy)]
@@ -105,6 +110,26 @@ fn append(spool: &Spool, pattern: Pattern, numbers: std::ops::Range<u64>) -> f64
         }
     }
     took * 1e9 / count as f64
+}
+
+/// Appends records as a busy server does, and gives the nanoseconds that each took: of groups, since one alone is too
+/// short to be timed, with as long between them as their decisions would take.
+pub(crate) fn paced(spool: &Spool, pattern: Pattern, groups: u64) -> Vec<f64> {
+    let mut took = Vec::new();
+    for group in 0..groups {
+        let first = group * GROUP;
+        let records: Vec<Record> = (first..first + GROUP).map(|number| pattern.record(number)).collect();
+        let watch = stopwatch();
+        let appended = append_some(spool, &records);
+        let nanos = watch.elapsed().as_secs_f64() * 1e9;
+        if appended == records.len() {
+            took.push(nanos / GROUP as f64);
+        }
+        while watch.elapsed() < DECISION * u32::try_from(GROUP).unwrap_or(1) {
+            std::hint::spin_loop();
+        }
+    }
+    took
 }
 
 /// As many as there is room for.
