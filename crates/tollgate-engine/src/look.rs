@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use tollgate_core::limit::Per;
 use tollgate_core::limit_now::LimitNow;
-use tollgate_core::plan::Mode;
+use tollgate_core::plan::{HomeId, Mode};
 use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
 use tollgate_core::settle::Readings;
@@ -24,6 +24,20 @@ pub struct AccountLimit {
     pub key: Option<NonZeroU32>,
     /// What it says.
     pub now: LimitNow,
+}
+
+/// Looks at every meter that a caller has, whatever the route.
+pub(crate) fn look_everywhere(home: HomeId, key: Option<NonZeroU32>, now: Timestamp) -> Request {
+    Request {
+        home,
+        key,
+        route: None,
+        cost: Amount::ONE,
+        now,
+        mode: Mode::Peek,
+        which: Charges::Everywhere,
+        slot: SlotId(0),
+    }
 }
 
 impl Engine {
@@ -88,16 +102,7 @@ impl Engine {
         now: Timestamp,
         wanted: fn(Per) -> bool,
     ) -> Result<Vec<AccountLimit>, Away> {
-        let request = Request {
-            home: account.home,
-            key,
-            route: None,
-            cost: Amount::ONE,
-            now,
-            mode: Mode::Peek,
-            which: Charges::Everywhere,
-            slot: SlotId(0),
-        };
+        let request = look_everywhere(account.home, key, now);
         let limits = match &self.shared {
             None => {
                 let charges = plan.tariff.plan(&request);

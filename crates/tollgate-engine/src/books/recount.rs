@@ -16,6 +16,7 @@ use tollgate_ledger::{Kind, Position, ReadError, Record, Spool};
 use tollgate_store::meters::MeterTable;
 
 use super::error::CompareError;
+use crate::look::look_everywhere;
 use crate::snapshot::PolicySnapshot;
 
 /// How often it is waited for somebody who is in the middle of an append.
@@ -118,18 +119,9 @@ pub(super) fn looks(account: &Counted) -> impl Iterator<Item = (Option<NonZeroU3
     std::iter::once((None, shared)).chain(account.keys.iter().map(move |key| (Some(*key), own)))
 }
 
-/// Looks at every meter.
+/// Looks at every meter of an account.
 pub(super) fn look(account: &Counted, key: Option<NonZeroU32>, now: Timestamp) -> Request {
-    Request {
-        home: account.home,
-        key,
-        route: None,
-        cost: Amount::ONE,
-        now,
-        mode: Mode::Peek,
-        which: Charges::Everywhere,
-        slot: SlotId(0),
-    }
+    look_everywhere(account.home, key, now)
 }
 
 /// The quotas of a plan that was looked at, each with its amount.

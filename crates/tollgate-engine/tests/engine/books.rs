@@ -225,6 +225,24 @@ fn a_meter_that_lost_usage_is_found_and_set_right_for_good() {
 }
 
 #[test]
+fn a_refund_that_straddles_a_change_of_window_is_found_and_set_right() {
+    let bed = Bed::new(PLANS);
+    let monthly = bed.place.caller("monthly");
+    let held = CallerRequest { hold: Hold::Yes, ..costing(request(&monthly.key), 5) };
+    let permit = bed.place.ask(&held, NOW).permit.unwrap();
+    let daily = tollgate_core::policy::TierName::new("daily").unwrap();
+    let directory = bed.place.engine.directory();
+    bed.runtime.block_on(directory.set_tier("acct-monthly", daily, &crate::place::writer())).unwrap();
+    // What was used is one charge of this moment under the new window; what was charged before it has no place there.
+    bed.admit(&monthly, 1, at(120));
+    finish(&bed.place, &permit, 200, Some(1), at(121));
+    assert_eq!(bed.usage(None), (2, 0));
+    assert_eq!(bed.drifting(), [("acct-monthly".to_owned(), "quota".to_owned(), 2, 6)]);
+    bed.runtime.block_on(bed.books.repair(None, &Others::new())).unwrap();
+    assert_eq!((bed.drifting(), bed.used(&monthly, at(122))), (vec![], "2".to_owned()));
+}
+
+#[test]
 fn only_the_account_that_is_asked_for_is_set_right() {
     let bed = Bed::new(PLANS);
     let (monthly, keyed) = (bed.place.caller("monthly"), bed.place.caller("keyed"));

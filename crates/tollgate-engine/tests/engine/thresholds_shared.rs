@@ -142,6 +142,7 @@ async fn a_true_cost_that_the_journal_settles_is_announced() {
         if levels(&alerts(&engine).await) == ["50", "80"] {
             return keeping.abort();
         }
+        // Between two looks at what a real server and the tasks of the engine do.
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(levels(&alerts(&engine).await), ["50", "80"]);
