@@ -51,17 +51,18 @@ impl Watched {
         (settled.map(|settled| settled.outcome), start.elapsed())
     }
 
-    /// Makes calls for so long, none of which may succeed or be late.
+    /// Makes calls for so long, none of which may succeed, and hardly any be late: the machine may be busy for a moment.
     async fn fail_for(&self, time: Duration) {
         let start = Instant::now();
-        let mut slowest = Duration::ZERO;
+        let (mut late, mut calls) = (Vec::new(), 0);
         while start.elapsed() < time {
             let (outcome, took) = self.call().await;
             assert!(matches!(outcome, Err(CallError::Unknown | CallError::NotSent)), "{outcome:?}");
-            slowest = slowest.max(took);
+            calls += 1;
+            late.extend((took > DEADLINE + LATE).then_some(took));
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        assert!(slowest <= DEADLINE + LATE, "{slowest:?}");
+        assert!(late.len() <= 1 + calls / 10, "{late:?} of {calls}");
     }
 
     /// Makes calls until one succeeds, which must come soon.
