@@ -77,7 +77,7 @@ impl Nodes {
 
     fn wait_until_normal(&self) {
         for node in &self.nodes {
-            wait::within(Duration::from_secs(2), "normal again", || {
+            wait::within(Duration::from_secs(20), "normal again", || {
                 (node.health()["store"]["mode"] == "normal").then_some(())
             });
         }
