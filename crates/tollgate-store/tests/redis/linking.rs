@@ -51,7 +51,7 @@ impl Watched {
         (settled.map(|settled| settled.outcome), start.elapsed())
     }
 
-    /// Makes calls for so long, none of which may succeed, and hardly any be late: the machine may be busy for a moment.
+    /// Makes calls for so long, none of which may succeed, and hardly any be late: the machine may be busy.
     async fn fail_for(&self, time: Duration) {
         let start = Instant::now();
         let (mut late, mut calls) = (Vec::new(), 0);
