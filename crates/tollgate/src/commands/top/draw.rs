@@ -171,8 +171,19 @@ mod tests {
         let screen = Screen::new("http://127.0.0.1:9090".to_owned(), look());
         let text = drawn(100, 24, &screen);
         for part in [
-            "degraded", "1 alerts", "policy 3", "7 in flight", "1234 callers", "admitted 12/s  refused 4.1/s",
-            "gateway: p50 12 µs, p99 15 ms", "rate_limited", "50", "acme", "400", "callers by requests", "q quit",
+            "degraded",
+            "1 alerts",
+            "policy 3",
+            "7 in flight",
+            "1234 callers",
+            "admitted 12/s  refused 4.1/s",
+            "gateway: p50 12 µs, p99 15 ms",
+            "rate_limited",
+            "50",
+            "acme",
+            "400",
+            "callers by requests",
+            "q quit",
         ] {
             assert!(text.contains(part), "{part} in\n{text}");
         }
