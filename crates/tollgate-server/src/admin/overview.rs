@@ -7,10 +7,11 @@ use axum::extract::State;
 use serde::Serialize;
 use tollgate_engine::Front;
 use tollgate_engine::pulse::{Outcomes, Pulse, STEP_S, Step};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
+use super::asked::{OverviewParams, read_count};
 use super::auth::Call;
-use super::input::{QueryPairs, unknown, wrong_query};
+use super::input::{QueryPairs, unknown};
 use super::problem::Problem;
 use super::{Admin, Shared, instant};
 
@@ -121,19 +122,6 @@ impl FrontBody {
     }
 }
 
-/// The parameter, for the description of the API.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(
-    dead_code,
-    reason = "it describes what is read by hand, so that every complaint names its parameter"
-)]
-pub(crate) struct OverviewParams {
-    /// How long the series is.
-    #[param(minimum = 1, maximum = 60, default = 60, required = false)]
-    minutes: u8,
-}
-
 /// Show the last hour at a glance
 ///
 /// As this node has seen it.
@@ -153,7 +141,7 @@ pub(crate) async fn overview(
     let mut minutes = MINUTES_MAX;
     for (name, value) in pairs {
         match name.as_str() {
-            "minutes" => minutes = read_minutes(&value)?,
+            "minutes" => minutes = read_count("minutes", &value, MINUTES_MAX)?,
             _ => return Err(unknown(&name, &["minutes"])),
         }
     }
@@ -180,10 +168,4 @@ pub(crate) async fn overview(
 /// Alerts that are announced once do not fire, and there are no others yet.
 fn alerts_firing(_: &Admin) -> usize {
     0
-}
-
-fn read_minutes(text: &str) -> Result<usize, Problem> {
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    let minutes = text.parse().ok().filter(|minutes| digits && (1..=MINUTES_MAX).contains(minutes));
-    minutes.ok_or_else(|| wrong_query("minutes", &format!("is not a number from 1 to {MINUTES_MAX}")))
 }
