@@ -59,7 +59,7 @@ impl Engine {
     /// anything is charged; then all limits together.
     pub fn decide(&self, request: &CallerRequest<'_>, now: Timestamp) -> Decision {
         let way = self.way(request, now);
-        match self.until_limits(&way) {
+        let decision = match self.until_limits(&way) {
             Reached::Decided(decision) => *decision,
             Reached::Unfit(caller, permit, error) => self.refuse_known(&way, caller, &permit, error),
             Reached::Limits(caller, permit, ticket) => {
@@ -69,7 +69,9 @@ impl Engine {
                 };
                 decision.with_place(ticket)
             }
-        }
+        };
+        self.observe(&way, &decision);
+        decision
     }
 
     /// A request at the beginning of its way.

@@ -69,7 +69,7 @@ impl Engine {
         let by = shared.homes.expiry();
         let verified = self.look_up_key(request, now).await;
         let way = Way { verified, by: Some(by), ..self.way(request, now) };
-        match self.until_limits(&way) {
+        let decision = match self.until_limits(&way) {
             Reached::Decided(decision) => *decision,
             Reached::Unfit(caller, permit, error) => {
                 self.refuse_shared(shared, &way, caller, &permit, error).await
@@ -81,7 +81,9 @@ impl Engine {
                 };
                 decision.with_place(ticket)
             }
-        }
+        };
+        self.observe(&way, &decision);
+        decision
     }
 
     /// What the key of a request is, by memory or by the store. Nothing while the store is away: those who are known
