@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
 mod accounts;
+mod alerts;
 mod audit;
 mod auth;
 mod blocks;
@@ -25,3 +26,4 @@ mod process;
 mod secrets;
 mod socket;
 mod usage;
+mod webhook;
