@@ -7,4 +7,7 @@ pub mod decision;
 mod dial;
 pub mod gateway;
 pub mod listen;
+mod secret;
 pub mod shape;
+
+pub use secret::{NoSecret, secret_at};

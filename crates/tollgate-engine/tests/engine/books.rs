@@ -12,7 +12,9 @@ use tollgate_ledger::Hour;
 use tollgate_ledger::hour::ALL_HOURS;
 use tollgate_ledger::reconcile::Totals;
 use tollgate_ledger::usage::Step;
+use tollgate_store::alerts::{AlertState, Which};
 use tollgate_store::database::{Checkpoint, Database, MeterRow};
+use tollgate_store::directory::Page;
 use tollgate_testkit::dice::Dice;
 
 use crate::place::{Caller, NOW, Place, at, costing, header, policy, request};
@@ -202,6 +204,32 @@ fn lose_meters(bed: Bed) -> Bed {
             Checkpoint { limits: Vec::new(), meters, idempotency: Vec::new(), position, now: NOW };
         database.save_checkpoint(checkpoint).wait().unwrap();
     }))
+}
+
+#[test]
+fn drift_fires_once_is_resolved_by_a_comparison_that_finds_none_and_fires_again() {
+    let bed = Bed::new(PLANS);
+    let monthly = bed.place.caller("monthly");
+    bed.admit(&monthly, 7, NOW);
+    let states = |bed: &Bed, now| -> Vec<AlertState> {
+        bed.runtime.block_on(bed.books.check()).unwrap();
+        bed.runtime.block_on(bed.place.engine.tend_alerts(now));
+        let alerts = bed.place.engine.alerts().list(Page::default(), Which::All);
+        let listed = bed.runtime.block_on(alerts).unwrap().items;
+        assert!(listed.iter().all(|alert| alert.news.kind.as_str() == "ledger.drift"), "{listed:?}");
+        listed.iter().map(|alert| alert.news.state()).collect()
+    };
+    assert_eq!(states(&bed, at(1)), []);
+    let bed = lose_meters(bed);
+    assert_eq!(states(&bed, at(2)), [AlertState::Firing]);
+    let bed = bed.restart(PLANS);
+    // Nobody has compared yet: it goes on.
+    bed.runtime.block_on(bed.place.engine.tend_alerts(at(3)));
+    assert_eq!(states(&bed, at(4)), [AlertState::Firing]);
+    bed.runtime.block_on(bed.books.repair(None, &Others::new())).unwrap();
+    assert_eq!(states(&bed, at(5)), [AlertState::Resolved]);
+    let bed = lose_meters(bed);
+    assert_eq!(states(&bed, at(6)), [AlertState::Firing, AlertState::Resolved]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
 mod accounts;
+mod alerts;
 mod audit;
 mod auth;
 mod blocks;
@@ -27,3 +28,4 @@ mod scrape;
 mod secrets;
 mod socket;
 mod usage;
+mod webhook;
