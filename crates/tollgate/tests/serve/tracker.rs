@@ -1,13 +1,13 @@
 //! The story of a free converter that a script has found: one limit that means something, for callers without a key.
 
-use std::sync::Barrier;
-use std::thread;
+mod story;
 
-use tollgate_testkit::http::{Answer, Asked, Caller};
+use tollgate_testkit::http::Caller;
 use tollgate_testkit::redis::{Engine, RedisLaunch};
 use tollgate_testkit::wait;
 
 use crate::bed::Bed;
+use story::{five_at_once, four_of_ten, limit, post, rotate};
 
 const POLICY: &str = "
 server: {trusted_proxies: [127.0.0.1/32]}
@@ -24,54 +24,6 @@ tiers:
       conversions: {algorithm: sliding_window, limit: 3/day, routes: [convert], per: client}
       uploads: {algorithm: fixed_window, limit: 100/day, routes: [upload], per: client}
 ";
-
-fn post(path: &str, agent: &str, address: &str) -> Asked {
-    Asked::new("POST", path).header("User-Agent", agent).header("X-Forwarded-For", address).body("x")
-}
-
-/// What the limit of an answer is.
-fn limit(answer: &Answer) -> u64 {
-    answer.number("RateLimit-Limit").unwrap_or_else(|| panic!("no limit: {answer:?}"))
-}
-
-/// Five at once, of which three are supposed to succeed.
-fn five_at_once(bed: &Bed) -> usize {
-    let barrier = Barrier::new(5);
-    thread::scope(|scope| {
-        let running: Vec<_> = (0..5)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut caller = Caller::new(bed.server.gateway());
-                    barrier.wait();
-                    caller.send(&post("/api/convert", "script", "203.0.113.1")).unwrap().status
-                })
-            })
-            .collect();
-        running
-            .into_iter()
-            .filter(|_| true)
-            .map(|it| it.join().unwrap())
-            .filter(|status| *status == 200)
-            .count()
-    })
-}
-
-/// A script that changes its name with every request.
-fn rotate(bed: &Bed) {
-    let mut caller = Caller::new(bed.server.gateway());
-    let household: Vec<u64> = (0..4)
-        .map(|number| caller.send(&post("/api/upload", &format!("browser {number}"), "203.0.113.2")).unwrap())
-        .map(|answer| limit(&answer))
-        .collect();
-    assert_eq!(household, [100; 4]);
-    let answers: Vec<Answer> = (0..60)
-        .map(|number| caller.send(&post("/api/upload", &format!("script {number}"), "203.0.113.2")).unwrap())
-        .collect();
-    assert_eq!(limit(answers.last().unwrap()), 50);
-    assert!(answers.iter().all(|answer| answer.status == 200), "squeezed, not blocked");
-    let elsewhere = caller.send(&post("/api/upload", "browser 1", "203.0.113.3")).unwrap();
-    assert_eq!(limit(&elsewhere), 100);
-}
 
 /// Goes on after a refusal, again and again.
 fn hammer(bed: &Bed) {
@@ -118,11 +70,6 @@ fn a_script_meets_a_limit_that_means_something_on_nodes_that_share_a_store() {
     assert_eq!(five_at_once(&bed), 3);
     rotate(&bed);
     hammer(&bed);
-    // The store goes away: four of ten, for whoever it is.
     redis.kill();
-    let mut caller = Caller::new(bed.server.gateway());
-    let mut send = || caller.send(&post("/api/upload", "a visitor", "203.0.113.5")).unwrap();
-    let statuses: Vec<u16> = (0..60).map(|_| send().status).collect();
-    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 40, "{statuses:?}");
-    assert_eq!(send().header("x-tollgate-mode"), Some("degraded"));
+    four_of_ten(&bed);
 }
