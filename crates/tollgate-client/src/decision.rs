@@ -1,7 +1,7 @@
 //! Asks Tollgate whether a request may pass: typed calls of its decision API.
 //!
-//! A check is sent once. One that has no answer is an error, never a guess; whether it was charged is then not known, unless it
-//! is sent again with the same idempotency key.
+//! A check is sent once. One that has no answer is an error, never a guess; whether it was charged is then not known,
+//! unless it is sent again with the same idempotency key.
 
 mod answer;
 mod batches;

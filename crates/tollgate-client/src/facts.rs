@@ -43,7 +43,8 @@ pub enum Repeatable {
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 impl Repeatable {
-    /// Yes for the idempotent methods (GET, HEAD, OPTIONS, TRACE, PUT, DELETE) and for a request with an `Idempotency-Key`.
+    /// Yes for the idempotent methods (GET, HEAD, OPTIONS, TRACE, PUT, DELETE) and for a request with an
+    /// `Idempotency-Key`.
     pub fn of(method: &Method, headers: &HeaderMap) -> Self {
         let is_named = headers.get(IDEMPOTENCY_KEY).is_some_and(|name| !name.is_empty());
         if method.is_idempotent() || is_named { Self::Yes } else { Self::No }

@@ -16,8 +16,9 @@ use crate::trouble::{Classify, ConnectErrors, Trouble};
 
 /// Puts retries around a service.
 ///
-/// The body of a request has to be one that can be cloned, such as `http_body_util::Full`. An answer that is a failure and
-/// not tried again has the reason in its extensions: [`GaveUp`]. How long one try may take is up to the service within.
+/// The body of a request has to be one that can be cloned, such as `http_body_util::Full`. An answer that is a
+/// failure and not tried again has the reason in its extensions: [`GaveUp`]. How long one try may take is up to the
+/// service within.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryLayer<T = TokioRuntime, C = ConnectErrors> {
     policy: RetryPolicy,

@@ -1,9 +1,9 @@
 //! For those who call an API behind Tollgate, or any API that says what its limits are.
 //!
-//! - [`RetryLayer`] wraps an HTTP client that is a tower service. It waits 100 ms after the first failure and twice as long after
-//!   each further one, ±10 %, at most 30 s, and gives up after the fifth. It never waits less than the server says, and never
-//!   repeats what repeating does not mend, such as a spent quota (402), or what must not be done twice. With the feature
-//!   `reqwest` the same goes for [`reqwest`](https://docs.rs/reqwest): `RetryingClient`.
+//! - [`RetryLayer`] wraps an HTTP client that is a tower service. It waits 100 ms after the first failure and twice
+//!   as long after each further one, ±10 %, at most 30 s, and gives up after the fifth. It never waits less than the
+//!   server says, and never repeats what repeating does not mend, such as a spent quota (402), or what must not be
+//!   done twice. With the feature `reqwest` the same goes for [`reqwest`](https://docs.rs/reqwest): `RetryingClient`.
 //! - [`RetryPolicy`] is that strategy by itself: a function of what happened and of a random number.
 //! - [`Limits`] is what an answer says of its limits, in all families of headers.
 //! - `DecisionClient` (feature `decision`, on by default) asks Tollgate whether a request may pass.

@@ -1,7 +1,7 @@
 //! What an answer says of its limits, in types: `Retry-After` and the four families of headers.
 //!
-//! Whatever stands in them, reading never fails: what makes no sense is as if it were not there. A number that is too large
-//! for its type is the largest there is, so that nobody waits less than was said.
+//! Whatever stands in them, reading never fails: what makes no sense is as if it were not there. A number that is too
+//! large for its type is the largest there is, so that nobody waits less than was said.
 
 mod moment;
 mod structured;
@@ -99,8 +99,8 @@ impl Limits {
 
     /// How long the server says to wait before the next request, if it was refused.
     ///
-    /// `Retry-After` comes before all else. Without it: until there is more of every limit of which nothing is left. Instants
-    /// are compared with the server's own clock if its answer has a `Date`, otherwise with `now`.
+    /// `Retry-After` comes before all else. Without it: until there is more of every limit of which nothing is left.
+    /// Instants are compared with the server's own clock if its answer has a `Date`, otherwise with `now`.
     pub fn wait(&self, now: SystemTime) -> Option<Duration> {
         let now = self.date.unwrap_or(now);
         if let Some(moment) = self.retry_after {

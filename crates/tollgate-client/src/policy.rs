@@ -10,8 +10,8 @@ use crate::facts::{Facts, Outcome, Repeatable};
 
 /// How long and how often to try again.
 ///
-/// By default: 100 ms after the first failure, twice as long after each further one, ±10 %, at most 30 s; given up after five
-/// failures in a row, or at once where the server says to wait for more than a minute.
+/// By default: 100 ms after the first failure, twice as long after each further one, ±10 %, at most 30 s; given up
+/// after five failures in a row, or at once where the server says to wait for more than a minute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RetryPolicy {
     base: Duration,
@@ -33,9 +33,11 @@ pub enum Next {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The answer is one that trying again does not change: a spent quota (402), a wrong key, a request that is invalid.
+    /// The answer is one that trying again does not change: a spent quota (402), a wrong key, a request that is
+    /// invalid.
     Final(StatusCode),
-    /// The request may have been carried out, and it is neither idempotent by its method nor has it an `Idempotency-Key`.
+    /// The request may have been carried out, and it is neither idempotent by its method nor has it an
+    /// `Idempotency-Key`.
     Unrepeatable,
     /// The connection failed in a way of which it is not known whether the request was carried out.
     Broken,

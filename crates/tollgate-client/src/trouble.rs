@@ -24,8 +24,8 @@ impl<E, F: Fn(&E) -> Trouble + Clone + Send + Sync + 'static> Classify<E> for F 
     }
 }
 
-/// Takes an error for [`Trouble::Unreachable`] if it was caused by one that the system gives for a connection that cannot be
-/// opened.
+/// Takes an error for [`Trouble::Unreachable`] if it was caused by one that the system gives for a connection that
+/// cannot be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ConnectErrors;
 

@@ -10,8 +10,8 @@ use crate::trouble::Trouble;
 
 /// A client of reqwest that tries again.
 ///
-/// An answer that is a failure and not tried again has the reason in its extensions: [`GaveUp`]. A body that is a stream can
-/// be sent once only, so such a request is not tried again.
+/// An answer that is a failure and not tried again has the reason in its extensions: [`GaveUp`]. A body that is a
+/// stream can be sent once only, so such a request is not tried again.
 ///
 /// ```no_run
 /// use tollgate_client::{RetryPolicy, RetryingClient};

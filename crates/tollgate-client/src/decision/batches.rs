@@ -1,4 +1,5 @@
-//! Joins checks that are asked for at the same time into one call. Each gets its own answer, or an error; never another's.
+//! Joins checks that are asked for at the same time into one call. Each gets its own answer, or an error; never
+//! another's.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -107,7 +108,8 @@ impl Batches {
     }
 }
 
-/// What to send once more, of a batch that was refused as a whole and not charged: who did nothing wrong is asked for again.
+/// What to send once more, of a batch that was refused as a whole and not charged: who did nothing wrong is asked for
+/// again.
 fn without_the_wrong(mut group: Vec<Waiting>, problem: Problem) -> Vec<Vec<Waiting>> {
     if let Some((index, field)) = blamed(&problem).filter(|(index, _)| *index < group.len()) {
         let field = Some(field.to_owned());

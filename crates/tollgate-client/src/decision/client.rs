@@ -43,9 +43,9 @@ impl DecisionClient {
         self
     }
 
-    /// Joins checks that are asked for at the same time: the first of them waits for `delay`, or until there are `max`
-    /// (at most [`BATCH_MAX`]), and all of them are one call. Each gets its own answer. One that nobody waits for any more
-    /// when the batch is sent is left out of it.
+    /// Joins checks that are asked for at the same time: the first of them waits for `delay`, or until there are
+    /// `max` (at most [`BATCH_MAX`]), and all of them are one call. Each gets its own answer. One that nobody waits
+    /// for any more when the batch is sent is left out of it.
     #[must_use]
     pub fn batching(mut self, max: usize, delay: Duration) -> Self {
         let max = max.clamp(1, BATCH_MAX);
@@ -66,8 +66,8 @@ impl DecisionClient {
         self.check(check.peeking()).await
     }
 
-    /// Whether these requests may pass, each on its own and in this order. If one of them is wrong nothing is charged, and
-    /// the error names it.
+    /// Whether these requests may pass, each on its own and in this order. If one of them is wrong nothing is
+    /// charged, and the error names it.
     pub async fn check_batch(&self, checks: &[Check]) -> Result<Vec<Decision>, CallError> {
         match checks.len() {
             0 => Ok(Vec::new()),

@@ -1,4 +1,5 @@
-//! `RateLimit-Policy` and `RateLimit`: lists of structured fields (RFC 9651), as in draft 11 of the IETF's headers for limits.
+//! `RateLimit-Policy` and `RateLimit`: lists of structured fields (RFC 9651), as in draft 11 of the IETF's headers
+//! for limits.
 
 use std::time::Duration;
 
