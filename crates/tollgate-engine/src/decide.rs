@@ -41,19 +41,19 @@ pub(crate) struct Shown {
     /// What its limits say.
     pub(crate) limits: Vec<LimitNow>,
     /// What is remembered of the caller's conduct, if a limit has refused.
-    pub(crate) conduct: Vec<Conduct>,
+    pub(crate) conduct: Option<Box<[Conduct]>>,
 }
 
 impl Shown {
     pub(crate) fn of(plan: &ChargePlan<'_>, readings: &Readings, outcome: Outcome) -> Self {
         let limits = LimitNow::all(plan, readings);
         let is_shown = !plan.is_plain() && !matches!(outcome, Outcome::Admitted { .. });
-        Self { limits, conduct: if is_shown { conduct(plan, readings, outcome) } else { Vec::new() } }
+        Self { limits, conduct: is_shown.then(|| conduct(plan, readings, outcome)) }
     }
 }
 
 #[cold]
-fn conduct(plan: &ChargePlan<'_>, readings: &Readings, outcome: Outcome) -> Vec<Conduct> {
+fn conduct(plan: &ChargePlan<'_>, readings: &Readings, outcome: Outcome) -> Box<[Conduct]> {
     let is_charged = outcome.charges(Due::Refusal, plan.mode);
     let meters = LimitNow::conduct(plan, readings).into_iter();
     meters.map(|(after, cost)| Conduct { after, charged: if is_charged { cost } else { 0 } }).collect()

@@ -70,7 +70,7 @@ pub(crate) struct Who {
     /// What it is, without a key.
     pub(crate) client: Option<ClientId>,
     /// What is remembered of how it has behaved, if it was refused by a limit.
-    pub(crate) conduct: Vec<Conduct>,
+    pub(crate) conduct: Option<Box<[Conduct]>>,
 }
 
 /// Whether the store decides.

@@ -164,7 +164,7 @@ impl Way<'_> {
             mode: StoreMode::Normal,
             standing: Standing::GOOD,
             ticket: None,
-            who: Who { key: caller.key, client: caller.client, conduct: Vec::new() },
+            who: Who { key: caller.key, client: caller.client, conduct: None },
             late: None,
         }
     }

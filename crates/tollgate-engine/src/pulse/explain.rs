@@ -121,7 +121,7 @@ impl Explanation {
             refused_by: denial.limit.clone(),
             retry_after: denial.retry_after,
             limits: decision.limits.clone().into_boxed_slice(),
-            conduct: decision.who.conduct.clone().into_boxed_slice(),
+            conduct: decision.who.conduct.clone().unwrap_or_default(),
         }
     }
 }

@@ -134,7 +134,7 @@ fn those_who_send_most_and_are_refused_most_are_known() {
 }
 
 #[test]
-fn a_record_that_does_not_reach_the_disk_makes_a_denial_that_is_counted_once() {
+fn a_decision_that_waits_for_the_disk_is_counted_once_that_has_answered() {
     let place = Place::new(&format!("{POLICY}ledger: {{durability: strict}}\n"));
     let pro = place.caller("pro");
     let decision = place.get(&pro, "/search", NOW);

@@ -7,8 +7,11 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
+use tollgate_core::policy::ServerSettings;
 use tollgate_engine::Credential;
 use tollgate_engine::pulse::SUBSCRIBERS_MAX;
+use tollgate_server::admin::AdminService;
+use tollgate_server::listen::{self, Listener, ServeSettings, Shutdown};
 
 use crate::blocks::decide;
 use crate::place::{Place, TOKEN, wait};
@@ -246,5 +249,22 @@ fn only_so_many_may_listen_and_whoever_leaves_makes_room() {
         };
         place.later(1);
         timeout(PATIENCE, again).await.expect("whoever leaves makes room");
+    });
+}
+
+#[test]
+fn an_end_that_has_begun_does_not_wait_for_those_who_listen() {
+    let place = Place::new();
+    wait(async {
+        let listener = Listener::bind(([127, 0, 0, 1], 0).into(), "--admin").unwrap();
+        let (address, shutdown) = (listener.local_addr(), Shutdown::new());
+        let settings = ServeSettings::new(&ServerSettings::default(), None);
+        let admin = AdminService::new(place.router.clone());
+        let ended = tokio::spawn(listen::serve(listener, settings, admin, shutdown.clone()));
+        let mut stream = Stream::open(address).await;
+        shutdown.begin();
+        timeout(Duration::from_secs(10), ended).await.expect("it ends at once").unwrap();
+        // What was said until then is whole: the stream ends, and is not cut.
+        while !stream.line().await.is_empty() {}
     });
 }
