@@ -1,7 +1,7 @@
 //! Conditions that people should hear of while they last: when each begins, and when it ends.
 //!
 //! The rules are functions of counts and of the time, in files of their own; none of them reads a clock or a store. What
-//! a decision pays for them is one count, and where it refuses one entry of a table of fixed size. What callers use of
+//! an admitted decision pays for them is nothing, and a refusal one entry of a table of fixed size. What callers use of
 //! their rates is counted from the records that admitted requests leave anyway, behind them. A thread asks the rules now
 //! and then what should be firing, and tells the store what has changed since: what fires is kept there, so that it
 //! fires once and is resolved once, whoever restarts meanwhile.
@@ -24,6 +24,8 @@ mod rules;
 mod sums;
 mod tally;
 
+use std::sync::atomic::AtomicUsize;
+
 use tokio::sync::Mutex;
 use tollgate_store::alerts::Alerts;
 use tollgate_store::redis::alerts::counts::SharedCounts;
@@ -32,7 +34,7 @@ pub use conditions::Rejected;
 pub use counts::Observed;
 
 use conditions::Conditions;
-use counts::{Counts, RefusedAddresses};
+use counts::RefusedAddresses;
 use keeper::Keeper;
 
 /// The seconds of a step: how finely time is looked at.
@@ -41,24 +43,25 @@ pub(crate) const STEP_S: u32 = 10;
 /// What the engine knows of conditions.
 #[derive(Debug)]
 pub(crate) struct Alerting {
-    counts: Counts,
     refused: RefusedAddresses,
     conditions: Conditions,
     /// Where this node's own alerts are kept. Without other nodes: all of them.
     own: Alerts,
     /// What all nodes count, where there are several.
     shared: Option<SharedCounts>,
+    /// How many fire.
+    firing: AtomicUsize,
     keeper: Mutex<Keeper>,
 }
 
 impl Alerting {
     pub(crate) fn new(own: Alerts, shared: Option<SharedCounts>) -> Self {
         Self {
-            counts: Counts::default(),
             refused: RefusedAddresses::default(),
             conditions: Conditions::default(),
             own,
             shared,
+            firing: AtomicUsize::new(0),
             keeper: Mutex::default(),
         }
     }

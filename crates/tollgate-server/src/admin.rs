@@ -8,7 +8,10 @@ mod alerts;
 mod audit;
 mod auth;
 mod blocks;
+mod changes;
 mod clients;
+mod decisions;
+mod events;
 mod health;
 mod home;
 mod input;
@@ -17,6 +20,7 @@ mod keys;
 mod list;
 mod metrics;
 mod openapi;
+mod overview;
 mod policy;
 mod pressure;
 mod problem;
@@ -25,6 +29,7 @@ mod reload;
 mod service;
 pub mod tiers;
 mod token;
+mod top;
 mod usage;
 mod webhook;
 
@@ -83,6 +88,7 @@ pub fn router(state: AdminState) -> Router {
         .method_not_allowed_fallback(|| async {
             Problem::new(Error::MethodNotAllowed, "The header Allow lists the methods of this path.")
         })
+        .layer(from_fn_with_state(Arc::clone(&admin), changes::tell))
         // Around everything: what is not there is nobody's business either.
         .layer(from_fn_with_state(Arc::clone(&admin), auth::check))
         .with_state(admin)
@@ -107,6 +113,11 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(usage::export::export))
         .routes(routes!(usage::reconcile::reconcile))
         .routes(routes!(pressure::list))
+        .routes(routes!(overview::overview))
+        .routes(routes!(top::top))
+        .routes(routes!(decisions::list::list))
+        .routes(routes!(decisions::show::show))
+        .routes(routes!(events::follow))
         .routes(routes!(tiers::list::list))
         .routes(routes!(policy::show::show))
         .routes(routes!(policy::validate::validate))

@@ -6,7 +6,9 @@ mod audit;
 mod block;
 mod check;
 mod client;
+mod explain;
 mod key;
+mod top;
 mod usage;
 
 use std::net::SocketAddr;
@@ -25,7 +27,9 @@ pub(crate) use audit::{Audit, AuditVerify};
 pub(crate) use block::{Block, BlockAdd, BlockList, BlockRemove};
 pub(crate) use check::Check;
 pub(crate) use client::{Client, ClientReset, ClientShow};
+pub(crate) use explain::Explain;
 pub(crate) use key::{Key, KeyCreate, KeyList, KeyRevoke, KeyRotate, KeyShow};
+pub(crate) use top::Top;
 pub(crate) use usage::{Against, ExportFormat, Period, Usage, UsageExport, UsageReconcile, UsageShow};
 
 /// An exact gatekeeper for APIs sold in plans: rate, quota and concurrency in one decision, recorded for the bill.
@@ -120,6 +124,25 @@ A place that the request takes among those in flight is given back at once.
 
 Exit status: 0 admitted, 1 denied or failed, 2 wrong usage.")]
     Check(Check),
+
+    /// Say why a request was refused: who called, under which policy, and what every limit said.
+    #[command(after_help = "\
+Examples:
+  tollgate explain dec_01m45yyrg00000000700000001
+  tollgate explain dec_01m45yyrg00000000700000001 --json | jq .limits
+
+The id is in the header X-Tollgate-Decision and in the body of every denial. It is known for an hour, to the server that
+decided.")]
+    Explain(Explain),
+
+    /// Watch a running server live: what it admits and refuses, why, and who calls most.
+    #[command(after_help = "\
+Examples:
+  tollgate top
+  tollgate top --json | jq .top.items
+
+Keys: q quits, r orders callers by refusals or by requests, p pauses.")]
+    Top(Top),
 
     /// Tell whether a running server takes requests, for health checks.
     #[command(after_help = "\

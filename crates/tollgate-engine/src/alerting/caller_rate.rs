@@ -79,6 +79,9 @@ impl RateMeter {
     }
 }
 
+/// Rates, and what was used of each.
+pub(super) type RatesUsed = Vec<(RateMeter, u64)>;
+
 /// The rule, with what it remembers.
 #[derive(Debug, Default)]
 pub(super) struct CallerRate {

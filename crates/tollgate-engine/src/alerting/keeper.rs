@@ -1,6 +1,7 @@
 //! Keeping the list of alerts as the rules want it: what begins is put there, what is over is noted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tollgate_core::time::Timestamp;
@@ -16,6 +17,7 @@ use super::tally::Tally;
 use crate::decision::StoreMode;
 use crate::engine::Engine;
 use crate::ids;
+use crate::pulse::{Change, Changed};
 
 /// The lease of whoever delivers.
 const DELIVERY: &str = "delivery";
@@ -38,6 +40,11 @@ impl Engine {
     /// Where this node keeps alerts that it tells on its own, if that is not where all nodes keep theirs.
     pub fn own_alerts(&self) -> Option<&Alerts> {
         self.alerting.shared.as_ref().map(|_| &self.alerting.own)
+    }
+
+    /// How many alerts fire, as this node knew a few seconds ago.
+    pub fn alerts_firing(&self) -> usize {
+        self.alerting.firing.load(Ordering::Relaxed)
     }
 
     /// Takes the lease by which one node at a time delivers what all have to tell. Without other nodes it is always there.
@@ -102,7 +109,9 @@ impl Engine {
         let mut wanted = evaluation.rules.wanted();
         wanted.extend(self.own_conditions());
         let Some(firing) = &mut keeper.own else { return Ok(()) };
-        self.reconcile(&self.alerting.own, firing, wanted, self.tell(false), now).await
+        let done = self.reconcile(&self.alerting.own, firing, wanted, self.tell(false), now).await;
+        self.alerting.firing.store(firing.len(), Ordering::Relaxed);
+        done
     }
 
     /// What this node finds out about itself, and keeps on its own.
@@ -113,6 +122,9 @@ impl Engine {
             None => own.firing().await?.into_iter().map(|(subject, _)| subject).collect(),
         };
         let done = self.reconcile(own, &mut firing, self.own_conditions(), self.tell(true), now).await;
+        if self.store_mode() == StoreMode::Degraded {
+            self.alerting.firing.store(firing.len(), Ordering::Relaxed);
+        }
         keeper.own = Some(firing);
         done
     }
@@ -160,6 +172,7 @@ impl Engine {
                     "alert resolved: {}",
                     news.title()
                 );
+                self.pulse.tell(Change { at: now, what: Changed::Alert, text: news.title() });
             }
             firing.remove(&subject);
         }
@@ -172,6 +185,7 @@ impl Engine {
             if alerts.fire(&subject, &news, tell).await? == Announced::Now {
                 let alert = news.kind.as_str();
                 tracing::warn!(alert, id = news.id, "alert fired: {}", news.title());
+                self.pulse.tell(Change { at: now, what: Changed::Alert, text: news.title() });
             }
             firing.insert(subject);
         }

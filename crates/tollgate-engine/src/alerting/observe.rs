@@ -1,4 +1,4 @@
-//! What a decision leaves for the rules when it is made.
+//! What a decision leaves for the rules when it is made: where it came from, if it is a refusal.
 
 use crate::decide::Way;
 use crate::decision::Decision;
@@ -7,23 +7,19 @@ use crate::identify;
 use crate::request::Purpose;
 
 impl Engine {
-    /// Counts a decision. Who only looks is not counted.
+    /// Notes where a refusal came from. What was admitted is counted elsewhere.
     #[inline]
     pub(crate) fn observe(&self, way: &Way<'_>, decision: &Decision) {
-        if way.request.purpose == Purpose::Peek {
-            return;
-        }
-        if decision.is_admitted() {
-            self.alerting.counts.admitted(way.slot.0);
-        } else {
+        if !decision.is_admitted() {
             self.observe_refusal(way);
         }
     }
 
     #[cold]
     fn observe_refusal(&self, way: &Way<'_>) {
-        self.alerting.counts.refused(way.slot.0);
-        if let Some(address) = way.request.address {
+        // Who only looks is not refused.
+        let address = way.request.address.filter(|_| way.request.purpose == Purpose::Charge);
+        if let Some(address) = address {
             self.alerting.refused.note(identify::prefixes(&self.homes, address).own);
         }
     }

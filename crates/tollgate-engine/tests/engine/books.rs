@@ -1,8 +1,8 @@
 //! The books of a node: usage by the hour, meters that agree with the records, files that are sealed, records that go.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 
 use tokio::runtime::Runtime;
 use tollgate_core::time::Timestamp;
@@ -157,10 +157,14 @@ fn meters_agree_with_the_records_while_requests_go_on() {
     let bed = Bed::new(PLANS);
     let callers: Vec<Caller> = ["monthly", "keyed", "metered"].map(|tier| bed.place.caller(tier)).into();
     let done = AtomicBool::new(false);
+    // Until everybody has used something there is nothing to compare.
+    let begun = Barrier::new(callers.len() + 1);
     std::thread::scope(|scope| {
         for caller in &callers {
-            let (place, done) = (&bed.place, &done);
+            let (place, done, begun) = (&bed.place, &done, &begun);
             scope.spawn(move || {
+                place.ask(&request(&caller.key), NOW);
+                begun.wait();
                 while !done.load(Ordering::Relaxed) {
                     let held = CallerRequest { hold: Hold::Yes, ..request(&caller.key) };
                     if let Some(permit) = place.engine.decide(&held, NOW).permit {
@@ -169,12 +173,14 @@ fn meters_agree_with_the_records_while_requests_go_on() {
                 }
             });
         }
+        begun.wait();
         for _ in 0..25 {
             let drifting = bed.drifting();
             if !drifting.is_empty() {
                 done.store(true, Ordering::Relaxed);
             }
             assert_eq!(drifting, []);
+            assert_eq!(bed.quotas().len(), callers.len());
         }
         done.store(true, Ordering::Relaxed);
     });
@@ -253,7 +259,7 @@ fn a_meter_that_lost_usage_is_found_and_set_right_for_good() {
 }
 
 #[test]
-fn a_refund_that_straddles_a_change_of_window_is_found_and_set_right() {
+fn a_refund_that_straddles_a_change_of_window_is_given_back() {
     let bed = Bed::new(PLANS);
     let monthly = bed.place.caller("monthly");
     let held = CallerRequest { hold: Hold::Yes, ..costing(request(&monthly.key), 5) };
@@ -261,13 +267,28 @@ fn a_refund_that_straddles_a_change_of_window_is_found_and_set_right() {
     let daily = tollgate_core::policy::TierName::new("daily").unwrap();
     let directory = bed.place.engine.directory();
     bed.runtime.block_on(directory.set_tier("acct-monthly", daily, &crate::place::writer())).unwrap();
-    // What was used is one charge of this moment under the new window; what was charged before it has no place there.
+    // Under the new window, what was used before is one charge of this moment: it is given back from there.
     bed.admit(&monthly, 1, at(120));
     finish(&bed.place, &permit, 200, Some(1), at(121));
     assert_eq!(bed.usage(None), (2, 0));
-    assert_eq!(bed.drifting(), [("acct-monthly".to_owned(), "quota".to_owned(), 2, 6)]);
-    bed.runtime.block_on(bed.books.repair(None, &Others::new())).unwrap();
     assert_eq!((bed.drifting(), bed.used(&monthly, at(122))), (vec![], "2".to_owned()));
+}
+
+#[test]
+fn a_sliding_quota_that_counts_too_much_is_set_right_whenever_that_was_counted() {
+    let bed = Bed::new(PLANS);
+    let monthly = bed.place.caller("monthly");
+    bed.admit(&monthly, 5, NOW);
+    let daily = tollgate_core::policy::TierName::new("daily").unwrap();
+    let directory = bed.place.engine.directory();
+    bed.runtime.block_on(directory.set_tier("acct-monthly", daily, &crate::place::writer())).unwrap();
+    // More than a day old, and carried over all the same.
+    bed.admit(&monthly, 1, at(30 * HOUR));
+    bed.admit(&monthly, 1, at(30 * HOUR + 120));
+    bed.place.engine.clock().set(at(30 * HOUR + 240));
+    assert_eq!(bed.drifting(), [("acct-monthly".to_owned(), "quota".to_owned(), 2, 7)]);
+    bed.runtime.block_on(bed.books.repair(None, &Others::new())).unwrap();
+    assert_eq!((bed.drifting(), bed.used(&monthly, at(30 * HOUR + 241))), (vec![], "2".to_owned()));
 }
 
 #[test]

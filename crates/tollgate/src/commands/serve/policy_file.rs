@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tollgate_core::file::{self, Problem, render};
 use tollgate_core::policy::{Document, Policy, ServerSettings, StoreSettings};
 use tollgate_core::time::Timestamp;
+use tollgate_engine::pulse::{Change, Changed};
 use tollgate_engine::{Engine, Rejected};
 use tollgate_server::admin::{LoadedPolicy, RejectedPolicy, ReloadState, SigningSecret};
 use tollgate_server::secret_at;
@@ -162,6 +163,8 @@ fn reject(engine: &Engine, state: &ReloadState, rejection: Rejection<'_>, at: Ti
             "also wrong with the policy: {message}"
         );
     }
+    let text = "A policy was rejected: the one before stays in force.".to_owned();
+    engine.pulse().tell(Change { at, what: Changed::Reload, text });
     let problems = u64::try_from(count).unwrap_or(u64::MAX);
     engine.note_reload(Some(Rejected { problems, first: rejection.first() }));
     state.rejected(RejectedPolicy { at, count, problems: rejection.all.into() });

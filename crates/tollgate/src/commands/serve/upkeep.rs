@@ -50,6 +50,7 @@ impl Upkeep {
         let beat = thread("tollgate-beat", BEAT, Arc::clone(engine), move |engine: &Engine, _| {
             engine.clock().follow();
             engine.renew(engine.now());
+            engine.beat(engine.now());
             log_mode(&mut mode, engine.store_mode());
         })?;
         let runtime = Handle::current();
