@@ -47,7 +47,8 @@ impl Engine {
         self.alerting.firing.load(Ordering::Relaxed)
     }
 
-    /// Takes the lease by which one node at a time delivers what all have to tell. Without other nodes it is always there.
+    /// Takes the lease by which one node at a time delivers what all have to tell. Without other nodes it is always
+    /// there.
     pub async fn lease_delivery(&self, length: Duration) -> Result<Lease, StoreError> {
         match &self.alerting.shared {
             None => Ok(Lease::Here),
@@ -55,8 +56,8 @@ impl Engine {
         }
     }
 
-    /// Looks whether something begins or is over that people should hear of. About once a second; nobody's request waits
-    /// for it. What cannot be told the store now is told later.
+    /// Looks whether something begins or is over that people should hear of. About once a second; nobody's request
+    /// waits for it. What cannot be told the store now is told later.
     pub async fn tend_alerts(&self, now: Timestamp) {
         let mut keeper = self.alerting.keeper.lock().await;
         let keeper = &mut *keeper;

@@ -141,7 +141,7 @@ fn a_store_that_goes_away_is_told_by_the_node_itself_and_shown_by_all_when_it_is
     redis.pause();
     wait::until("the store is given up", || {
         nodes[0].check(&json!({"key": key}));
-        (nodes[0].health()["status"] == "degraded").then_some(())
+        (nodes[0].health()["store"]["mode"] == "degraded").then_some(())
     });
     // Only one of them has asked, and noticed.
     let mine = wait::within(Duration::from_secs(30), "a message", || {

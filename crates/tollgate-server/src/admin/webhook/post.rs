@@ -1,4 +1,5 @@
-//! One delivery: a POST on a connection of its own, with a limit on its time. No redirects: whoever signs says where to.
+//! One delivery: a POST on a connection of its own, with a limit on its time. No redirects: whoever signs says where
+//! to.
 
 use std::fmt;
 use std::time::Duration;
