@@ -18,7 +18,6 @@ mod drift;
 mod evaluate;
 mod keeper;
 mod naming;
-mod observe;
 mod refusals_share;
 mod rules;
 mod sums;
@@ -43,7 +42,7 @@ pub(crate) const STEP_S: u32 = 10;
 /// What the engine knows of conditions.
 #[derive(Debug)]
 pub(crate) struct Alerting {
-    refused: RefusedAddresses,
+    pub(crate) refused: RefusedAddresses,
     conditions: Conditions,
     /// Where this node's own alerts are kept. Without other nodes: all of them.
     own: Alerts,

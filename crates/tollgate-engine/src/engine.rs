@@ -148,9 +148,9 @@ impl Engine {
             Some(shared) => Alerts::Shared(shared.blocks.clone()),
             None => Alerts::Embedded(parts.database.clone()),
         };
+        let pulse = Pulse::new(Arc::clone(&found.names.rows), clock.now());
         let counts =
             parts.shared.as_ref().map(|shared| SharedCounts::new(shared.blocks.clone(), shared.node));
-        let pulse = Pulse::new(Arc::clone(&found.names.rows), clock.now());
         Self {
             alerting: Alerting::new(Alerts::Embedded(parts.database.clone()), counts),
             thresholds: Thresholds::new(alerts),

@@ -5,6 +5,7 @@
 
 mod accounts;
 mod alerts;
+mod asked;
 mod audit;
 mod auth;
 mod blocks;

@@ -12,6 +12,7 @@ mod top;
 mod usage;
 
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -210,6 +211,22 @@ pub(crate) struct Serve {
     /// A file that is told the addresses once every listener accepts.
     #[arg(long, value_name = "FILE", env = "TOLLGATE_READY_FILE")]
     pub(crate) ready_file: Option<PathBuf>,
+
+    /// Who collects traces: spans go to /v1/traces there, as OTLP in JSON. Absent: nobody.
+    #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_parser = upstream)]
+    pub(crate) otlp_endpoint: Option<HttpUrl>,
+
+    /// Of requests that are not part of a caller's trace, one in so many begins one.
+    #[arg(long, value_name = "N", env = "TOLLGATE_TRACE_ONE_IN", default_value = "1")]
+    pub(crate) trace_one_in: NonZeroU64,
+
+    /// What is sent along with traces, as `name=value,name=value`: from a variable only, since it may be a secret.
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_HEADERS", hide = true, hide_env_values = true)]
+    pub(crate) otlp_headers: Option<String>,
+
+    /// What this service is called in traces.
+    #[arg(long, env = "OTEL_SERVICE_NAME", hide = true, default_value = "tollgate")]
+    pub(crate) otlp_service: String,
 
     /// What is logged: `error`, `warn`, `info`, `debug`, or a filter such as `info,tollgate_server=debug`.
     #[arg(long, value_name = "FILTER", env = "TOLLGATE_LOG")]

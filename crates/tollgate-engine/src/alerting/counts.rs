@@ -6,8 +6,7 @@ use std::hash::RandomState;
 use parking_lot::Mutex;
 
 use super::address_refusals::Refusals;
-use crate::engine::Engine;
-use crate::request::Front;
+use crate::pulse::Outcomes;
 
 /// How many tables there are for addresses that were refused: those who write at once rarely meet.
 const SHARDS: usize = 16;
@@ -24,14 +23,9 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// All decisions of an engine since its start.
-    pub(super) fn of(engine: &Engine) -> Self {
-        let mut all = Self::default();
-        for outcomes in Front::ALL.into_iter().map(|front| engine.pulse().outcomes(front)) {
-            all.admitted += outcomes.admitted();
-            all.refused += outcomes.total() - outcomes.admitted();
-        }
-        all
+    pub(super) fn of(outcomes: &Outcomes) -> Self {
+        let admitted = outcomes.admitted();
+        Self { admitted, refused: outcomes.total() - admitted }
     }
 
     /// What was counted since `before`.
@@ -45,11 +39,11 @@ impl Observed {
 
 /// How often each address was refused since it was last asked.
 #[derive(Debug, Default)]
-pub(super) struct RefusedAddresses([Mutex<HashMap<u64, u32, RandomState>>; SHARDS]);
+pub(crate) struct RefusedAddresses([Mutex<HashMap<u64, u32, RandomState>>; SHARDS]);
 
 impl RefusedAddresses {
     /// By the keyed hash of the address: nobody can choose in which shard it lies.
-    pub(super) fn note(&self, address: u64) {
+    pub(crate) fn note(&self, address: u64) {
         let mut shard = self.0[(address >> 60) as usize % SHARDS].lock();
         if shard.len() >= ADDRESSES_MAX / SHARDS && !shard.contains_key(&address) {
             return;

@@ -85,7 +85,7 @@ impl Engine {
         let running = step_of(now);
         let step = match keeper.step.replace(running) {
             Some(step) if step < running => {
-                let sum = Observed::of(self);
+                let sum = Observed::of(&self.pulse.decided());
                 let counted = sum.since(std::mem::replace(&mut keeper.before, sum));
                 Some((running - 1, counted, alerting.refused.take()))
             }

@@ -70,6 +70,8 @@ impl Engine {
                     self.look_together(keeper, shared, now).await
                 } else {
                     keeper.evaluation = None;
+                    // What is counted meanwhile is of no step that comes after.
+                    drop(self.count(keeper, now));
                     Ok(())
                 };
                 own.and(others)
@@ -173,7 +175,7 @@ impl Engine {
                     "alert resolved: {}",
                     news.title()
                 );
-                self.pulse.tell(Change { at: now, what: Changed::Alert, text: news.title() });
+                self.tell_of_alert(now, news.title());
             }
             firing.remove(&subject);
         }
@@ -186,11 +188,15 @@ impl Engine {
             if alerts.fire(&subject, &news, tell).await? == Announced::Now {
                 let alert = news.kind.as_str();
                 tracing::warn!(alert, id = news.id, "alert fired: {}", news.title());
-                self.pulse.tell(Change { at: now, what: Changed::Alert, text: news.title() });
+                self.tell_of_alert(now, news.title());
             }
             firing.insert(subject);
         }
         Ok(())
+    }
+
+    fn tell_of_alert(&self, at: Timestamp, text: String) {
+        self.pulse.tell(Change { at, what: Changed::Alert, text });
     }
 
     pub(crate) fn alert_id(&self, at: Timestamp) -> String {

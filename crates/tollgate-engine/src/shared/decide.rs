@@ -83,7 +83,6 @@ impl Engine {
             }
         };
         self.seen(&way, &mut decision);
-        self.observe(&way, &decision);
         decision
     }
 

@@ -3,6 +3,7 @@
 mod denials;
 mod events;
 mod floods;
+mod shared;
 
 use std::sync::Arc;
 

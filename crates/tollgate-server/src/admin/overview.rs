@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use tollgate_engine::Front;
 use tollgate_engine::pulse::{Outcomes, Pulse, STEP_S, Step};
-use utoipa::{IntoParams, ToSchema};
+use tollgate_engine::{Front, StoreMode};
+use utoipa::ToSchema;
 
+use super::asked::{OverviewParams, read_count};
 use super::auth::Call;
-use super::input::{QueryPairs, unknown, wrong_query};
+use super::input::{QueryPairs, unknown};
 use super::problem::Problem;
-use super::{Shared, instant};
+use super::{Admin, Shared, instant};
 
 /// The longest past that is known.
 const MINUTES_MAX: usize = 60;
@@ -121,19 +122,6 @@ impl FrontBody {
     }
 }
 
-/// The parameter, for the description of the API.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(
-    dead_code,
-    reason = "it describes what is read by hand, so that every complaint names its parameter"
-)]
-pub(crate) struct OverviewParams {
-    /// How long the series is.
-    #[param(minimum = 1, maximum = 60, default = 60, required = false)]
-    minutes: u8,
-}
-
 /// Show the last hour at a glance
 ///
 /// As this node has seen it.
@@ -153,7 +141,7 @@ pub(crate) async fn overview(
     let mut minutes = MINUTES_MAX;
     for (name, value) in pairs {
         match name.as_str() {
-            "minutes" => minutes = read_minutes(&value)?,
+            "minutes" => minutes = read_count("minutes", &value, MINUTES_MAX)?,
             _ => return Err(unknown(&name, &["minutes"])),
         }
     }
@@ -173,12 +161,13 @@ pub(crate) async fn overview(
         in_flight: engine.in_flight(),
         homes: engine.homes(),
         blocks: engine.blocks_now(),
-        alerts_firing: engine.alerts_firing(),
+        alerts_firing: alerts_firing(&admin).await,
     }))
 }
 
-fn read_minutes(text: &str) -> Result<usize, Problem> {
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    let minutes = text.parse().ok().filter(|minutes| digits && (1..=MINUTES_MAX).contains(minutes));
-    minutes.ok_or_else(|| wrong_query("minutes", &format!("is not a number from 1 to {MINUTES_MAX}")))
+/// How many alerts are firing. While the store cannot be asked, those of this node are.
+async fn alerts_firing(admin: &Admin) -> usize {
+    let engine = &admin.engine;
+    let own = engine.own_alerts().filter(|_| engine.store_mode() == StoreMode::Degraded);
+    own.unwrap_or_else(|| engine.alerts()).firing().await.map_or(0, |firing| firing.len())
 }

@@ -4,8 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use tollgate_engine::pulse::{Caller, TopBy, TopCaller};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
+use super::asked::{TopParams, read_count};
 use super::auth::Call;
 use super::input::{QueryPairs, unknown, wrong_query};
 use super::problem::Problem;
@@ -56,26 +57,10 @@ impl From<TopCaller> for TopItem {
     }
 }
 
-/// The parameters, for the description of the API.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(
-    dead_code,
-    reason = "it describes what is read by hand, so that every complaint names its parameter"
-)]
-pub(crate) struct TopParams {
-    /// What is counted: `requests` or `refusals`.
-    #[param(required = false, pattern = "^(requests|refusals)$", default = "requests")]
-    by: String,
-    /// How many entries at most.
-    #[param(minimum = 1, maximum = 100, default = 20, required = false)]
-    limit: u8,
-}
-
 /// List who sends or is refused most
 ///
-/// Over the last one to two minutes, as this node has seen it. At most 256 callers are kept, so a count may be too large
-/// by one in 256 of all requests; above 1,000 requests a second one in 32 is looked at and counts for 32.
+/// Over the last one to two minutes, as this node has seen it. At most 256 callers are kept, so a count may be too
+/// large by one in 256 of all requests; above 1,000 requests a second one in 32 is looked at and counts for 32.
 /// `error_at_most` has both.
 #[utoipa::path(
     get,
@@ -96,18 +81,11 @@ pub(crate) async fn top(
             ("by", "requests") => by = TopBy::Requests,
             ("by", "refusals") => by = TopBy::Refusals,
             ("by", _) => return Err(wrong_query("by", "is not \"requests\" or \"refusals\"")),
-            ("limit", text) => limit = read_limit(text, LIMIT_MAX)?,
+            ("limit", text) => limit = read_count("limit", text, LIMIT_MAX)?,
             _ => return Err(unknown(&name, &["by", "limit"])),
         }
     }
     let top = admin.engine.pulse().top(by, limit, call.now);
     let items = top.callers.into_iter().map(TopItem::from).collect();
     Ok(Json(TopBody { since: instant::text(top.since), items }))
-}
-
-/// A number of entries.
-pub(super) fn read_limit(text: &str, most: usize) -> Result<usize, Problem> {
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    let limit = text.parse().ok().filter(|limit| digits && (1..=most).contains(limit));
-    limit.ok_or_else(|| wrong_query("limit", &format!("is not a number from 1 to {most}")))
 }

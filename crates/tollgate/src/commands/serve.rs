@@ -10,6 +10,7 @@ mod ready;
 mod secrets;
 mod signals;
 mod store;
+mod traces;
 mod upkeep;
 mod watch;
 
@@ -102,7 +103,9 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     let (_watch, nudges) = watch::start(from.path(), reload)?;
     let shutdown = Shutdown::new();
     let addresses = listeners.addresses();
-    let serving = listeners.serve(&books, &secrets.admin_token, state, &server, &shutdown)?;
+    let tracing = traces::Tracing::start(args, &engine)?;
+    let traces = tracing.traces.clone();
+    let serving = listeners.serve(&books, &secrets.admin_token, state, &server, &shutdown, traces)?;
     // Whoever is told that it is ready may send a signal at once.
     let signals = signals::Signals::listen()?;
     // Whoever brings plans of their own has no use for keys that nobody asked for.
@@ -121,6 +124,7 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     tracing::info!("ending: no new requests, those in flight are finished");
     shutdown.begin();
     serving.ended().await;
+    tracing.end().await;
     journal.abort();
     thresholds.abort();
     // What is not announced now is noticed again by the next request of the account.

@@ -41,6 +41,7 @@ mod stop;
 mod storm;
 mod strict;
 mod tally;
+mod traces;
 mod tracker;
 mod traffic;
 mod unfit_stores;

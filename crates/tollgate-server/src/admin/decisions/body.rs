@@ -1,6 +1,7 @@
 //! Decisions as people see them.
 
 use serde::Serialize;
+use tollgate_core::limit::Axis;
 use tollgate_core::limit_now::LimitNow;
 use tollgate_core::policy::Bucket;
 use tollgate_core::time::Nanos;
@@ -178,7 +179,8 @@ impl ExplainedLimit {
         Self {
             name: limit.name.as_str().to_owned(),
             axis: limit.axis.as_str(),
-            limit: limit.limit,
+            // Of conduct people know the points, and not how fast they come back.
+            limit: if limit.axis == Axis::Conduct { limit.capacity } else { limit.limit },
             before,
             after: MeterBody::of(limit),
             reset_ms: limit.next.as_millis_ceil(),

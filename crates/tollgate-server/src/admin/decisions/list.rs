@@ -4,37 +4,17 @@ use axum::Json;
 use axum::extract::State;
 use tollgate_engine::DecisionId;
 use tollgate_engine::pulse::Which;
-use utoipa::IntoParams;
 
 use super::ExplanationBody;
 use crate::admin::Shared;
+use crate::admin::asked::{DecisionParams, read_count};
 use crate::admin::auth::Call;
 use crate::admin::input::{QueryPairs, unknown, wrong_query};
 use crate::admin::list::List;
 use crate::admin::problem::Problem;
-use crate::admin::top::read_limit;
 
 const LIMIT_DEFAULT: usize = 50;
 const LIMIT_MAX: usize = 200;
-
-/// The parameters, for the description of the API.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(
-    dead_code,
-    reason = "it describes what is read by hand, so that every complaint names its parameter"
-)]
-pub(crate) struct DecisionParams {
-    /// Of this account only.
-    #[param(required = false, example = "acme")]
-    account: String,
-    /// How many entries at most.
-    #[param(minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: u8,
-    /// The `next` of the page before.
-    #[param(required = false, example = "dec_01k8zv4qe0h3n8d5rj2m7w9xab")]
-    cursor: String,
-}
 
 /// List what was refused lately
 ///
@@ -57,7 +37,7 @@ pub(crate) async fn list(
         match name.as_str() {
             // As a form sends it that was left empty.
             "account" => account = Some(value).filter(|value| !value.is_empty()),
-            "limit" => limit = read_limit(&value, LIMIT_MAX)?,
+            "limit" => limit = read_count("limit", &value, LIMIT_MAX)?,
             "cursor" => {
                 let id = DecisionId::parse(&value);
                 before = Some(id.ok_or_else(|| wrong_query("cursor", "is not the next of a page"))?);

@@ -57,7 +57,7 @@ fn write_spool(page: &mut Page, admin: &Admin) {
     page.gauge("tollgate_spool_unsynced_records", "Records that are not on disk yet.", behind);
     page.gauge(
         "tollgate_spool_unsynced_bytes",
-        "The same in bytes.",
+        "Records that are not on disk yet, in bytes.",
         behind.saturating_mul(number(RECORD_BYTES)),
     );
 }
@@ -81,5 +81,5 @@ fn write_memory(page: &mut Page, admin: &Admin) {
         "Denials of the last hour whose explanation is kept.",
         number(engine.pulse().explained()),
     );
-    page.gauge("tollgate_explanations_max", "The most of them.", number(KEPT_MAX));
+    page.gauge("tollgate_explanations_max", "The most denials whose explanation is kept.", number(KEPT_MAX));
 }

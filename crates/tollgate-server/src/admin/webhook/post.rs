@@ -1,5 +1,4 @@
-//! One delivery: a POST on a connection of its own, with a limit on its time. No redirects: whoever signs says where
-//! to.
+//! One delivery: the message, signed.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,24 +6,19 @@ use std::time::Duration;
 use http::header::{CONTENT_TYPE, HOST, USER_AGENT};
 use http::{Method, Request, StatusCode, Uri};
 use http_body_util::Full;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use tokio::task::JoinSet;
-use tokio::time::timeout;
 use tollgate_core::policy::HttpUrl;
 use tollgate_core::time::Timestamp;
 
 use super::message::Message;
 use super::sign::SigningSecret;
-use crate::dial::{Address, DialError, Offer, dial};
+use crate::dial::Address;
+use crate::post::{self, NotPosted};
 
 /// Why a message was not delivered, or may not have been.
 #[derive(Debug)]
 pub(super) enum NotDelivered {
     Url,
-    Unreachable(std::io::Error),
-    Late(Duration),
-    Broken(hyper::Error),
+    NotPosted(NotPosted),
     Status(StatusCode),
 }
 
@@ -32,9 +26,7 @@ impl fmt::Display for NotDelivered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url => f.write_str("`webhook` is no URL that can be called"),
-            Self::Unreachable(error) => write!(f, "it cannot be reached: {error}"),
-            Self::Late(wait) => write!(f, "it gave no answer within {} ms", wait.as_millis()),
-            Self::Broken(error) => write!(f, "its answer cannot be read: {error}"),
+            Self::NotPosted(error) => error.fmt(f),
             Self::Status(status) => write!(f, "it answered {}", status.as_u16()),
         }
     }
@@ -49,11 +41,10 @@ pub(super) async fn post(
     wait: Duration,
 ) -> Result<(), NotDelivered> {
     let (to, request) = call(url, secret, message, now).ok_or(NotDelivered::Url)?;
-    match timeout(wait, exchange(&to, request, wait)).await {
-        Ok(Ok(status)) if status.is_success() => Ok(()),
-        Ok(Ok(status)) => Err(NotDelivered::Status(status)),
-        Ok(Err(error)) => Err(error),
-        Err(_) => Err(NotDelivered::Late(wait)),
+    match post::post(&to, request, wait).await {
+        Ok(status) if status.is_success() => Ok(()),
+        Ok(status) => Err(NotDelivered::Status(status)),
+        Err(error) => Err(NotDelivered::NotPosted(error)),
     }
 }
 
@@ -78,22 +69,4 @@ fn call(
         .body(Full::new(message.body.clone()))
         .ok()?;
     Some((to, request))
-}
-
-/// What it answers. Nobody reads more of it than the status.
-async fn exchange(
-    to: &Address,
-    request: Request<Full<bytes::Bytes>>,
-    wait: Duration,
-) -> Result<StatusCode, NotDelivered> {
-    let (wire, _) = dial(to, Offer::Http1, wait).await.map_err(|error| match error {
-        DialError::Io(error) => NotDelivered::Unreachable(error),
-        DialError::Late => NotDelivered::Late(wait),
-    })?;
-    let (mut send, connection) = http1::handshake(TokioIo::new(wire)).await.map_err(NotDelivered::Broken)?;
-    // It ends with this call, whichever way that ends.
-    let mut driving = JoinSet::new();
-    driving.spawn(connection);
-    let answer = send.send_request(request).await.map_err(NotDelivered::Broken)?;
-    Ok(answer.status())
 }
