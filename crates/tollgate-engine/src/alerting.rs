@@ -1,10 +1,10 @@
 //! Conditions that people should hear of while they last: when each begins, and when it ends.
 //!
-//! The rules are functions of counts and of the time, in files of their own; none of them reads a clock or a store. What
-//! a decision pays for them is one count, and where it refuses one entry of a table of fixed size. What callers use of
-//! their rates is counted from the records that admitted requests leave anyway, behind them. A thread asks the rules now
-//! and then what should be firing, and tells the store what has changed since: what fires is kept there, so that it
-//! fires once and is resolved once, whoever restarts meanwhile.
+//! The rules are functions of counts and of the time, in files of their own; none of them reads a clock or a store.
+//! What an admitted decision pays for them is nothing, and a refusal one entry of a table of fixed size. What callers
+//! use of their rates is counted from the records that admitted requests leave anyway, behind them. A thread asks the
+//! rules now and then what should be firing, and tells the store what has changed since: what fires is kept there, so
+//! that it fires once and is resolved once, whoever restarts meanwhile.
 //!
 //! Where nodes share a store, each adds what it has counted to sums for all of them, and one at a time, by a lease,
 //! asks the rules about these. What a node finds out about itself, that the store is away or its policy file is bad,
@@ -22,6 +22,8 @@ mod refusals_share;
 mod rules;
 mod sums;
 mod tally;
+
+use std::sync::atomic::AtomicUsize;
 
 use tokio::sync::Mutex;
 use tollgate_store::alerts::Alerts;
@@ -46,6 +48,8 @@ pub(crate) struct Alerting {
     own: Alerts,
     /// What all nodes count, where there are several.
     shared: Option<SharedCounts>,
+    /// How many fire.
+    firing: AtomicUsize,
     keeper: Mutex<Keeper>,
 }
 
@@ -56,6 +60,7 @@ impl Alerting {
             conditions: Conditions::default(),
             own,
             shared,
+            firing: AtomicUsize::new(0),
             keeper: Mutex::default(),
         }
     }

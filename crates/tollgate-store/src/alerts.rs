@@ -1,10 +1,10 @@
 //! Alerts: what people should hear of, each once, whoever notices it and however often.
 //!
-//! Some things happen, and are noted: whoever notices inserts a mark, unless it is there; with the mark, the alert comes
-//! into the list that people are shown. In a database both are one transaction. In Redis the mark lies with the home and
-//! holds the alert until that is in the list: whoever finds such a mark after a crash puts it there, where it can be only
-//! once. Other things begin and end: these fire under the name of their subject, and are resolved under it. What is to be
-//! delivered comes into the outbox in the same step.
+//! Some things happen, and are noted: whoever notices inserts a mark, unless it is there; with the mark, the alert
+//! comes into the list that people are shown. In a database both are one transaction. In Redis the mark lies with the
+//! home and holds the alert until that is in the list: whoever finds such a mark after a crash puts it there, where
+//! it can be only once. Other things begin and end: these fire under the name of their subject, and are resolved
+//! under it. What is to be delivered comes into the outbox in the same step.
 
 mod board;
 mod embedded;

@@ -75,6 +75,7 @@ fn secrets_are_refused_and_never_repeated() {
         "store: redis://:hunter2@h",
         "server: {upstream: 'http://u:hunter2@h'}",
         "alerts: {webhook: 'https://hunter2@h'}",
+        "alerts: {webhook: 'https://h', secret: hunter2}",
     ];
     for case in cases {
         let found = problems(&format!("tiers: {{a: {{rate: 1}}}}\n{case}"));
@@ -152,6 +153,7 @@ fn what_may_be_a_secret_is_repeated_nowhere() {
         "store: mysql://:hunter2@h",
         "ledger: {export: 's3:/key:hunter2@bucket'}",
         "alerts: {webhook: 'https://me:hunter2@h', wbhook: 1}",
+        "alerts: {webhook: 'https://h', secret: hunter2}",
     ] {
         let text = format!("tiers: {{free: {{rate: 1}}}}\n{section}\n");
         let page = render(&problems(&text), "policy.yaml", &text);

@@ -12,12 +12,17 @@ use std::hash::RandomState;
 
 /// The minutes of an hour.
 const MINUTES: u64 = 60;
+/// As many places.
+const PLACES: usize = 60;
 /// More than so many.
 const REFUSALS: u64 = 1_000;
 /// How many addresses are remembered.
 const ADDRESSES_MAX: usize = 16_384;
 /// How many of them fire at the most: people have heard by then.
 const FIRING_MAX: usize = 1_000;
+
+/// Addresses, by their keyed hashes, and how often each was refused.
+pub(super) type Refusals = Vec<(u64, u32)>;
 
 /// The rule, with what it remembers.
 #[derive(Debug, Default)]
@@ -30,7 +35,7 @@ pub(super) struct AddressRefusals {
 #[derive(Debug)]
 struct Hour {
     /// By minute, the number of the minute modulo sixty.
-    minutes: [u16; MINUTES as usize],
+    minutes: [u16; PLACES],
     /// The last minute that is in them.
     last: u64,
     /// All of them.
@@ -47,7 +52,7 @@ struct Firing {
 
 impl Hour {
     const fn new(minute: u64) -> Self {
-        Self { minutes: [0; MINUTES as usize], last: minute, sum: 0 }
+        Self { minutes: [0; PLACES], last: minute, sum: 0 }
     }
 
     /// Forgets the minutes that are not of the hour any more.
@@ -70,9 +75,7 @@ impl Hour {
     }
 
     fn at(&mut self, minute: u64) -> &mut u16 {
-        #[expect(clippy::cast_possible_truncation, reason = "less than sixty")]
-        let place = (minute % MINUTES) as usize;
-        &mut self.minutes[place]
+        &mut self.minutes[(minute % MINUTES) as usize]
     }
 }
 

@@ -1,11 +1,11 @@
 //! A caller above 90 % of its rate limit in each of 5 consecutive minutes.
 //!
 //! A minute counts when what was admitted in it, in units, is more than 90 % of what the rate admits in a minute: its
-//! amount times sixty seconds, by its window. At exactly 90 % it does not. Minutes are those of the clock. It fires at the
-//! end of the fifth such minute in a row, and is resolved at the end of the first that does not count.
+//! amount times sixty seconds, by its window. At exactly 90 % it does not. Minutes are those of the clock. It fires
+//! at the end of the fifth such minute in a row, and is resolved at the end of the first that does not count.
 //!
-//! Every limit on the axis of rates whose window is an hour or shorter is looked at, for whoever has a meter of it: a key,
-//! an account or a client. Only callers that are above are remembered.
+//! Every limit on the axis of rates whose window is an hour or shorter is looked at, for whoever has a meter of it: a
+//! key, an account or a client. Only callers that are above are remembered.
 
 use std::collections::BTreeMap;
 
@@ -78,6 +78,9 @@ impl RateMeter {
         format!("caller.rate {:032x} {} {}", self.home.0, self.sharer, self.limit)
     }
 }
+
+/// Rates, and what was used of each.
+pub(super) type RatesUsed = Vec<(RateMeter, u64)>;
 
 /// The rule, with what it remembers.
 #[derive(Debug, Default)]

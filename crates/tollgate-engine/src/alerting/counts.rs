@@ -5,6 +5,7 @@ use std::hash::RandomState;
 
 use parking_lot::Mutex;
 
+use super::address_refusals::Refusals;
 use crate::pulse::Outcomes;
 
 /// How many tables there are for addresses that were refused: those who write at once rarely meet.
@@ -52,7 +53,7 @@ impl RefusedAddresses {
     }
 
     /// All of them, which are forgotten here.
-    pub(super) fn take(&self) -> Vec<(u64, u32)> {
+    pub(super) fn take(&self) -> Refusals {
         let mut all = Vec::new();
         for shard in &self.0 {
             all.extend(std::mem::take(&mut *shard.lock()));

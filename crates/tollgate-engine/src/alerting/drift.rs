@@ -1,7 +1,7 @@
 //! Ledger drift: meters that differ from the records.
 //!
-//! It fires when a comparison finds a difference, and is resolved when one finds none. Where there are several nodes each
-//! compares its own records, and what they found last is added up.
+//! It fires when a comparison finds a difference, and is resolved when one finds none. Where there are several nodes
+//! each compares its own records, and what they found last is added up.
 
 /// What the last comparisons came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

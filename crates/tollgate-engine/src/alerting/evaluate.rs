@@ -1,6 +1,7 @@
 //! From counts to rules: of this node alone, or of all nodes together.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tollgate_core::time::{Nanos, Timestamp};
@@ -8,7 +9,8 @@ use tollgate_store::directory::StoreError;
 use tollgate_store::redis::alerts::counts::{Lease, SharedCounts, Slice};
 
 use super::STEP_S;
-use super::caller_rate::RateMeter;
+use super::address_refusals::Refusals;
+use super::caller_rate::RatesUsed;
 use super::counts::Observed;
 use super::drift::Found;
 use super::keeper::{Keeper, step_of};
@@ -49,9 +51,9 @@ pub(super) struct Evaluation {
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     /// The step that has ended: what was decided in it, and who was refused how often.
-    step: Option<(u64, Observed, Vec<(u64, u32)>)>,
+    step: Option<(u64, Observed, Refusals)>,
     /// Minutes that have ended.
-    minutes: Vec<(u64, Vec<(RateMeter, u64)>)>,
+    minutes: Vec<(u64, RatesUsed)>,
 }
 
 impl Evaluation {
@@ -106,6 +108,18 @@ impl Engine {
         if !is_due {
             return Ok(());
         }
+        let looked = self.evaluate(keeper, shared, now).await;
+        self.alerting.firing.store(self.alerts().firing().await?.len(), Ordering::Relaxed);
+        looked
+    }
+
+    /// Asks the rules about all nodes, if it is this one's turn.
+    async fn evaluate(
+        &self,
+        keeper: &mut Keeper,
+        shared: &SharedCounts,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         if shared.lease(LEASE, LEASE_LENGTH).await? == Lease::Elsewhere {
             keeper.evaluation = None;
             return Ok(());

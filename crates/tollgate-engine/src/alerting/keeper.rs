@@ -1,6 +1,7 @@
 //! Keeping the list of alerts as the rules want it: what begins is put there, what is over is noted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tollgate_core::time::Timestamp;
@@ -41,7 +42,13 @@ impl Engine {
         self.alerting.shared.as_ref().map(|_| &self.alerting.own)
     }
 
-    /// Takes the lease by which one node at a time delivers what all have to tell. Without other nodes it is always there.
+    /// How many alerts fire, as this node knew a few seconds ago.
+    pub fn alerts_firing(&self) -> usize {
+        self.alerting.firing.load(Ordering::Relaxed)
+    }
+
+    /// Takes the lease by which one node at a time delivers what all have to tell. Without other nodes it is always
+    /// there.
     pub async fn lease_delivery(&self, length: Duration) -> Result<Lease, StoreError> {
         match &self.alerting.shared {
             None => Ok(Lease::Here),
@@ -49,8 +56,8 @@ impl Engine {
         }
     }
 
-    /// Looks whether something begins or is over that people should hear of. About once a second; nobody's request waits
-    /// for it. What cannot be told the store now is told later.
+    /// Looks whether something begins or is over that people should hear of. About once a second; nobody's request
+    /// waits for it. What cannot be told the store now is told later.
     pub async fn tend_alerts(&self, now: Timestamp) {
         let mut keeper = self.alerting.keeper.lock().await;
         let keeper = &mut *keeper;
@@ -63,6 +70,8 @@ impl Engine {
                     self.look_together(keeper, shared, now).await
                 } else {
                     keeper.evaluation = None;
+                    // What is counted meanwhile is of no step that comes after.
+                    drop(self.count(keeper, now));
                     Ok(())
                 };
                 own.and(others)
@@ -103,7 +112,9 @@ impl Engine {
         let mut wanted = evaluation.rules.wanted();
         wanted.extend(self.own_conditions());
         let Some(firing) = &mut keeper.own else { return Ok(()) };
-        self.reconcile(&self.alerting.own, firing, wanted, self.tell(false), now).await
+        let done = self.reconcile(&self.alerting.own, firing, wanted, self.tell(false), now).await;
+        self.alerting.firing.store(firing.len(), Ordering::Relaxed);
+        done
     }
 
     /// What this node finds out about itself, and keeps on its own.
@@ -114,6 +125,9 @@ impl Engine {
             None => own.firing().await?.into_iter().map(|(subject, _)| subject).collect(),
         };
         let done = self.reconcile(own, &mut firing, self.own_conditions(), self.tell(true), now).await;
+        if self.store_mode() == StoreMode::Degraded {
+            self.alerting.firing.store(firing.len(), Ordering::Relaxed);
+        }
         keeper.own = Some(firing);
         done
     }

@@ -40,6 +40,15 @@ impl RefusalsShare {
 
     /// A step has ended, in which this was counted. Steps come in order; those that are left out had nothing.
     pub(super) fn step(&mut self, step: u64, counted: Observed) {
+        let last = self.steps.back().map_or(step, |(last, _)| *last);
+        // After two empty minutes nothing is left to forget.
+        for empty in (last + 1..step).take(2 * STEPS as usize) {
+            self.one_step(empty, Observed::default());
+        }
+        self.one_step(step, counted);
+    }
+
+    fn one_step(&mut self, step: u64, counted: Observed) {
         self.steps.push_back((step, counted));
         self.steps.retain(|(at, _)| *at + STEPS > step);
         let minute = self.minute();

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use tollgate_core::plan::HomeId;
 
-use super::caller_rate::{Pace, RateMeter};
+use super::address_refusals::Refusals;
+use super::caller_rate::{Pace, RateMeter, RatesUsed};
 use super::counts::Observed;
 use super::drift::Found;
 
@@ -28,14 +29,14 @@ pub(super) fn step(sums: &BTreeMap<String, u64>) -> Observed {
 }
 
 /// The sums of addresses that were refused.
-pub(super) fn of_addresses(mut refused: Vec<(u64, u32)>) -> Vec<(String, u64)> {
+pub(super) fn of_addresses(mut refused: Refusals) -> Vec<(String, u64)> {
     refused.sort_unstable_by_key(|(_, count)| std::cmp::Reverse(*count));
     let told = refused.into_iter().take(TOLD_MAX);
     told.map(|(address, count)| (format!("a {address:016x}"), u64::from(count))).collect()
 }
 
 /// The sums of what was used of rates.
-pub(super) fn of_rates(used: Vec<(RateMeter, u64)>) -> Vec<(String, u64)> {
+pub(super) fn of_rates(used: RatesUsed) -> Vec<(String, u64)> {
     let mut told: Vec<_> =
         used.into_iter().filter(|(meter, used)| meter.pace.is_exceeded(*used, TOLD_PERCENT)).collect();
     let share = |(meter, used): &(RateMeter, u64)| {
@@ -51,7 +52,7 @@ pub(super) fn of_rates(used: Vec<(RateMeter, u64)>) -> Vec<(String, u64)> {
 }
 
 /// What is in the sums of a minute: addresses, and rates. What another version has put there is left out.
-pub(super) fn minute(sums: &BTreeMap<String, u64>) -> (Vec<(u64, u32)>, Vec<(RateMeter, u64)>) {
+pub(super) fn minute(sums: &BTreeMap<String, u64>) -> (Refusals, RatesUsed) {
     let address = |(name, count): (&String, &u64)| {
         let address = u64::from_str_radix(name.strip_prefix("a ")?, 16).ok()?;
         Some((address, u32::try_from(*count).unwrap_or(u32::MAX)))

@@ -11,7 +11,7 @@ use tollgate_core::tariff::{Charges, Request};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::{Kind, Position, Record, Spool};
 
-use super::caller_rate::{Pace, RateMeter};
+use super::caller_rate::{Pace, RateMeter, RatesUsed};
 use crate::engine::Engine;
 
 /// How many callers, by key and route, are told apart within a minute: 10 MiB or so. Of more, those that come last are
@@ -53,7 +53,7 @@ impl Tally {
     }
 
     /// The minutes that have ended before this instant, from the first: each with what was used of every rate in it.
-    pub(super) fn ended(&mut self, engine: &Engine, at: Timestamp) -> Vec<(u64, Vec<(RateMeter, u64)>)> {
+    pub(super) fn ended(&mut self, engine: &Engine, at: Timestamp) -> Vec<(u64, RatesUsed)> {
         let until = minute_of(at);
         let mut ended = Vec::new();
         while self.first < until {
@@ -91,7 +91,7 @@ fn count(minutes: &mut BTreeMap<u64, HashMap<Payee, u64, RandomState>>, first: u
 }
 
 /// What the usage of callers is of their rates.
-fn rates(engine: &Engine, used: HashMap<Payee, u64, RandomState>, now: Timestamp) -> Vec<(RateMeter, u64)> {
+fn rates(engine: &Engine, used: HashMap<Payee, u64, RandomState>, now: Timestamp) -> RatesUsed {
     let policy = engine.policy();
     let mut sums: BTreeMap<RateMeter, u64> = BTreeMap::new();
     for (payee, cost) in used {

@@ -158,11 +158,11 @@ fn refusals_above_five_percent_fire_within_ten_seconds_and_not_at_exactly_five()
     let news = place.news();
     assert_eq!(news[0].kind, AlertKind::RefusalsShare { refused: 6, requests: 101 });
     let again = place.restart(PLANS);
-    for step in 2..=8 {
+    for step in 2..=7 {
         again.tend(at(step * 10));
         assert_eq!(again.news(), news, "after {step} steps");
     }
-    again.tend(at(90));
+    again.tend(at(80));
     assert_eq!(states(&again.news()), [("refusals.share", AlertState::Resolved)]);
 }
 

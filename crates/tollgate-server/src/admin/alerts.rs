@@ -170,9 +170,9 @@ impl AlertBody {
 
 /// List what happened that people should hear of
 ///
-/// The newest first. The last 1,000 are kept, and those that fire. Quotas are announced at 50, 80, 90 and 100 %, and when
-/// overage begins: each once for a period. Everything else fires when it begins and is resolved when it is over. While a
-/// shared store is away, this node lists its own.
+/// The newest first. The last 1,000 are kept, and those that fire. Quotas are announced at 50, 80, 90 and 100 %, and
+/// when overage begins: each once for a period. Everything else fires when it begins and is resolved when it is over.
+/// While a shared store is away, this node lists its own.
 #[utoipa::path(
     get,
     path = "/admin/v1/alerts",

@@ -3,6 +3,7 @@
 //! Every theme is a file. How many lines there are is bounded by tiers, routes, limits and outcomes, and by a maximum.
 
 mod abuse;
+mod alerts;
 mod decisions;
 mod ledger;
 mod page;
@@ -34,6 +35,7 @@ pub(crate) async fn metrics(State(admin): State<Shared>) -> ([(http::HeaderName,
     store::write(&mut page, &admin).await;
     shedding::write(&mut page, &admin);
     ledger::write(&mut page, &admin).await;
+    alerts::write(&mut page, &admin).await;
     ([(CONTENT_TYPE, PROMETHEUS_TEXT)], page.into_text())
 }
 

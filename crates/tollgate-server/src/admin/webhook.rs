@@ -9,7 +9,9 @@ mod sign;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
+use tollgate_engine::{Engine, StoreMode};
 use tollgate_store::alerts::Posted;
+use tollgate_store::directory::StoreError;
 use utoipa::ToSchema;
 
 pub use deliver::Delivery;
@@ -53,12 +55,8 @@ pub(crate) struct WebhookBody {
     responses((status = 200, description = "How delivering goes", body = WebhookBody))
 )]
 pub(crate) async fn show(State(admin): State<Shared>) -> Result<Json<WebhookBody>, Problem> {
-    let engine = &admin.engine;
-    let mut posted = engine.alerts().posted().await?;
-    if let Some(own) = engine.own_alerts() {
-        posted = both(posted, own.posted().await?);
-    }
-    let policy = engine.policy();
+    let posted = posted(&admin.engine).await?;
+    let policy = admin.engine.policy();
     Ok(Json(WebhookBody {
         url: policy.policy().alerts.webhook.as_ref().map(ToString::to_string),
         pending: posted.pending,
@@ -67,6 +65,15 @@ pub(crate) async fn show(State(admin): State<Shared>) -> Result<Json<WebhookBody
         last_error: posted.last_error,
         last_at: posted.last_at.map(instant::text),
     }))
+}
+
+/// What all nodes deliver together, and what this node delivers of its own. While a shared store is away: the latter.
+pub(crate) async fn posted(engine: &Engine) -> Result<Posted, StoreError> {
+    match engine.own_alerts() {
+        None => engine.alerts().posted().await,
+        Some(own) if engine.store_mode() == StoreMode::Degraded => own.posted().await,
+        Some(own) => Ok(both(engine.alerts().posted().await?, own.posted().await?)),
+    }
 }
 
 /// What two of them come to: the last try is the later one.

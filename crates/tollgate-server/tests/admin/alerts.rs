@@ -36,7 +36,8 @@ fn alerts_fire_are_resolved_and_can_be_asked_for_by_their_state() {
             },
             {
                 "id": "alr_1", "type": "caller.rate", "state": "firing",
-                "title": "Key 4fVZ8pQ2mX0c of acme has used more than 90 % of its rate for 5 minutes: 599 in the last one, of 600.",
+                "title": "Key 4fVZ8pQ2mX0c of acme has used more than 90 % of its rate for 5 minutes: \
+                          599 in the last one, of 600.",
                 "account": "acme", "limit": "rate", "key": "4fVZ8pQ2mX0c", "used": 599, "limit_amount": 600,
                 "at": "2026-10-05T12:00:00.000Z", "resolved_at": null,
             },

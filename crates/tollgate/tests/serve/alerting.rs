@@ -53,14 +53,14 @@ fn a_rejected_policy_is_told_once_and_told_to_be_over_also_across_kills() {
     let receiver = Receiver::start([Reaction::Answer(500), Reaction::Reset]);
     let mut bed = Bed::start_apart(&policy(GOOD, &receiver));
     fs::write(bed.policy_path(), policy(BAD, &receiver)).unwrap();
-    wait::until("the first try", || (receiver.received().len() == 1).then_some(()));
+    wait::until("the first try", || (!receiver.received().is_empty()).then_some(()));
     // What was not delivered is delivered by the next process, and what is told again has the id that it had.
     fs::write(bed.policy_path(), policy(GOOD, &receiver)).unwrap();
     wait::until("both are kept", || (bed.get("/admin/v1/webhook")["pending"] == 2).then_some(()));
     bed.server.kill();
     receiver.react([Reaction::Reset]);
     bed.restart();
-    wait::until("the second try", || (receiver.received().len() == 2).then_some(()));
+    wait::until("the second try", || (receiver.received().len() >= 2).then_some(()));
     bed.server.kill();
     bed.restart();
     expect_told(&receiver, &[("reload.rejected", "firing"), ("reload.rejected", "resolved")]);
@@ -141,7 +141,7 @@ fn a_store_that_goes_away_is_told_by_the_node_itself_and_shown_by_all_when_it_is
     redis.pause();
     wait::until("the store is given up", || {
         nodes[0].check(&json!({"key": key}));
-        (nodes[0].health()["status"] == "degraded").then_some(())
+        (nodes[0].health()["store"]["mode"] == "degraded").then_some(())
     });
     // Only one of them has asked, and noticed.
     let mine = wait::within(Duration::from_secs(30), "a message", || {

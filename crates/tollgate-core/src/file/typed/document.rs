@@ -108,8 +108,8 @@ body! {
     struct AlertsBody {
         /// The URL that receives them, signed. Default: none.
         "webhook" => webhook: Text,
-        /// Where the secret is found that they are signed with: `env:NAME` or `file:/path`. Default: `webhook-secret` in
-        /// the data directory, which is made when it is missing.
+        /// Where the secret is found that they are signed with: `env:NAME` or `file:/path`. Default: `webhook-secret`
+        /// in the data directory, which is made when it is missing.
         "secret" => secret: Verbatim,
     }
 }

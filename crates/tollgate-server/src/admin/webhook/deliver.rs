@@ -1,4 +1,5 @@
-//! Delivering what waits, in order: a message that fails is tried again before any other, and given up after three days.
+//! Delivering what waits, in order: a message that fails is tried again before any other, and given up after three
+//! days.
 
 use std::sync::Arc;
 use std::time::Duration;
