@@ -9,11 +9,12 @@ mod audit;
 mod auth;
 mod blocks;
 mod clients;
+mod dashboard;
 mod health;
-mod home;
 mod input;
 mod instant;
 mod keys;
+mod ledger;
 mod list;
 mod metrics;
 mod openapi;
@@ -23,6 +24,7 @@ mod problem;
 mod ready;
 mod reload;
 mod service;
+mod session;
 pub mod tiers;
 mod token;
 mod usage;
@@ -43,7 +45,7 @@ pub use reload::{LastLoads, LoadedPolicy, RejectedPolicy, ReloadState};
 pub use service::AdminService;
 pub use token::{AdminToken, BadToken};
 
-use auth::Failures;
+use auth::{Failures, Sessions};
 use problem::{Error, Problem};
 
 /// What the admin API works on.
@@ -64,6 +66,7 @@ struct Admin {
     token: AdminToken,
     reload: Arc<ReloadState>,
     failures: Mutex<Failures>,
+    sessions: Mutex<Sessions>,
     started: Timestamp,
 }
 
@@ -74,9 +77,10 @@ pub fn router(state: AdminState) -> Router {
     let AdminState { books, token, reload } = state;
     let engine = Arc::clone(books.engine());
     let started = engine.now();
-    let admin = Arc::new(Admin { engine, books, token, reload, failures: Mutex::default(), started });
+    let (failures, sessions) = (Mutex::default(), Mutex::default());
+    let admin = Arc::new(Admin { engine, books, token, reload, failures, sessions, started });
     let (router, _) = contents().split_for_parts();
-    router
+    dashboard::routes(router)
         .fallback(|| async { Problem::new(Error::NotFound, "There is nothing at this path.") })
         .method_not_allowed_fallback(|| async {
             Problem::new(Error::MethodNotAllowed, "The header Allow lists the methods of this path.")
@@ -104,6 +108,7 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(usage::show::show))
         .routes(routes!(usage::export::export))
         .routes(routes!(usage::reconcile::reconcile))
+        .routes(routes!(ledger::show))
         .routes(routes!(pressure::list))
         .routes(routes!(tiers::list::list))
         .routes(routes!(policy::show::show))
@@ -114,5 +119,6 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(metrics::metrics))
         .routes(routes!(health::health))
         .routes(routes!(ready::ready))
-        .routes(routes!(home::home))
+        .routes(routes!(session::show::show, session::create::create, session::delete::delete))
+        .routes(routes!(dashboard::home))
 }

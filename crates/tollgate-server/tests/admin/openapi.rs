@@ -31,7 +31,7 @@ fn every_call_that_is_described_is_there_and_every_refusal_is_a_problem() {
     let place = Place::new();
     let document = tollgate_server::admin::openapi();
     let operations = operations(&document);
-    assert_eq!(operations.len(), 32);
+    assert_eq!(operations.len(), 36);
     for (path, method, operation) in &operations {
         let reply = place.bare(&method.to_uppercase(), &path.replace("{id}", "nobody"));
         assert!(
