@@ -11,6 +11,7 @@ pub mod calendar;
 pub mod digest;
 pub mod file;
 pub mod headers;
+pub mod histogram;
 pub mod image;
 pub mod limit;
 pub mod limit_now;

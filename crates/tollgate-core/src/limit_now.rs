@@ -43,6 +43,16 @@ impl LimitNow {
             .collect()
     }
 
+    /// What the meters of the caller's conduct say, which are charged with refusals: with what one is charged there.
+    pub fn conduct(plan: &ChargePlan<'_>, readings: &[Reading]) -> Vec<(Self, u64)> {
+        plan.charges()
+            .iter()
+            .zip(readings)
+            .filter(|(charge, _)| charge.due == Due::Refusal)
+            .map(|(charge, reading)| (Self::of(charge, reading, plan.now), charge.cost.get()))
+            .collect()
+    }
+
     fn of(charge: &Charge<'_>, reading: &Reading, now: Timestamp) -> Self {
         let limit = charge.limit;
         Self {

@@ -199,6 +199,8 @@ pub struct Plan {
     pub name: TierName,
     /// The number that stands for the name in records.
     pub number: u32,
+    /// The number under which decisions on it are counted; 0: together with others.
+    pub series: u16,
     /// Under pressure the lowest is shed first.
     pub priority: u32,
     /// Whether its limits are asked at all.
@@ -220,6 +222,7 @@ impl Plan {
         Self {
             name: tier.name.clone(),
             number,
+            series: 0,
             priority: tier.priority,
             bypass: tier.bypass,
             refund_on: tier.refund_on,

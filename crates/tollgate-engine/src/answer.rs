@@ -151,6 +151,9 @@ impl ErrorCode {
         TABLE[self as usize].detail
     }
 
+    /// How many there are.
+    pub const COUNT: usize = TABLE.len();
+
     /// All of them, in the order of the table.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|line| line.code)

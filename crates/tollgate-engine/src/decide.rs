@@ -5,7 +5,7 @@ mod who;
 
 use tollgate_core::limit::{Axis, Limit, RefusalStatus};
 use tollgate_core::limit_now::LimitNow;
-use tollgate_core::plan::{ChargePlan, Mode};
+use tollgate_core::plan::{ChargePlan, Due, Mode};
 use tollgate_core::policy::{Bucket, Bypass, DegradedQuota, Reputation, Route};
 use tollgate_core::rule::Amount;
 use tollgate_core::rule::concurrency::SlotId;
@@ -18,6 +18,7 @@ use crate::answer::ErrorCode;
 use crate::decision::{Answer, Decision, Denial};
 use crate::engine::{Counters, Engine};
 use crate::permit::{Kept, Permit};
+use crate::pulse::Conduct;
 use crate::record::record;
 use crate::request::{CallerRequest, Name, Purpose};
 use crate::shed::Ticket;
@@ -32,6 +33,30 @@ use who::Unknown;
 pub(crate) struct Settled {
     pub(crate) outcome: Outcome,
     pub(crate) recorded: Option<Position>,
+}
+
+/// What is shown of the meters of a plan that was settled.
+#[derive(Default)]
+pub(crate) struct Shown {
+    /// What its limits say.
+    pub(crate) limits: Vec<LimitNow>,
+    /// What is remembered of the caller's conduct, if a limit has refused.
+    pub(crate) conduct: Vec<Conduct>,
+}
+
+impl Shown {
+    pub(crate) fn of(plan: &ChargePlan<'_>, readings: &Readings, outcome: Outcome) -> Self {
+        let limits = LimitNow::all(plan, readings);
+        let is_shown = !plan.is_plain() && !matches!(outcome, Outcome::Admitted { .. });
+        Self { limits, conduct: if is_shown { conduct(plan, readings, outcome) } else { Vec::new() } }
+    }
+}
+
+#[cold]
+fn conduct(plan: &ChargePlan<'_>, readings: &Readings, outcome: Outcome) -> Vec<Conduct> {
+    let is_charged = outcome.charges(Due::Refusal, plan.mode);
+    let meters = LimitNow::conduct(plan, readings).into_iter();
+    meters.map(|(after, cost)| Conduct { after, charged: if is_charged { cost } else { 0 } }).collect()
 }
 
 /// Why a plan was not settled. Nothing was charged.
@@ -59,7 +84,7 @@ impl Engine {
     /// anything is charged; then all limits together.
     pub fn decide(&self, request: &CallerRequest<'_>, now: Timestamp) -> Decision {
         let way = self.way(request, now);
-        match self.until_limits(&way) {
+        let mut decision = match self.until_limits(&way) {
             Reached::Decided(decision) => *decision,
             Reached::Unfit(caller, permit, error) => self.refuse_known(&way, caller, &permit, error),
             Reached::Limits(caller, permit, ticket) => {
@@ -69,7 +94,9 @@ impl Engine {
                 };
                 decision.with_place(ticket)
             }
-        }
+        };
+        self.seen(&way, &mut decision);
+        decision
     }
 
     /// A request at the beginning of its way.
@@ -94,7 +121,12 @@ impl Engine {
         }
         let caller = match self.identify(way) {
             Ok(caller) => caller,
-            Err(Unknown::Refused(denial)) => return Reached::Decided(Box::new(way.refuse_unknown(*denial))),
+            Err(Unknown::Refused(refused)) => {
+                let (denial, who) = *refused;
+                let mut decision = way.refuse_unknown(denial);
+                decision.who = who;
+                return Reached::Decided(Box::new(decision));
+            }
             Err(Unknown::Error(error)) => return Reached::Decided(Box::new(way.refuse(error))),
         };
         let routes = &way.policy.policy().routes;
@@ -203,9 +235,9 @@ impl Engine {
             match self.settle_under(way, &caller, &permit) {
                 // Nothing was done: what is refused in a crowd is held against nobody.
                 Ok((_, Answer::Denied(_), _)) if self.has_grown(&mut caller.watched) => {}
-                Ok((settled, answer, limits)) => {
+                Ok((settled, answer, shown)) => {
                     let standing = self.stood(&caller.watched, reputation);
-                    let mut decision = way.conclude(caller, permit, settled, answer, limits);
+                    let mut decision = way.conclude(caller, permit, settled, answer, shown);
                     decision.standing = standing;
                     return decision;
                 }
@@ -223,7 +255,7 @@ impl Engine {
         way: &Way<'_>,
         caller: &Caller,
         permit: &Permit,
-    ) -> Result<(Settled, Answer, Vec<LimitNow>), NotSettled> {
+    ) -> Result<(Settled, Answer, Shown), NotSettled> {
         let (mode, charges) = (way.mode(), permit.charges());
         let tariff = &permit.plan.tariff;
         let plan = tariff.plan(&way.request_of(permit, mode, charges));
@@ -237,15 +269,14 @@ impl Engine {
             self.thresholds.watch(&plan, &readings, permit.payer(), &caller.plan);
         }
         let answer = self.answer(way, caller, &plan, settled.outcome, &readings)?;
-        let limits = if charges == Charges::All {
-            LimitNow::all(&plan, &readings)
-        } else {
+        let mut shown = Shown::of(&plan, &readings, settled.outcome);
+        if charges != Charges::All {
             // What it does not take is shown all the same.
             let all = tariff.plan(&way.request_of(permit, Mode::Peek, Charges::All));
             self.meters.settle(&all, &mut readings);
-            LimitNow::all(&all, &readings)
-        };
-        Ok((settled, answer, limits))
+            shown.limits = LimitNow::all(&all, &readings);
+        }
+        Ok((settled, answer, shown))
     }
 
     /// What a plan's outcome means for the request, and for its caller.

@@ -9,12 +9,14 @@ use tollgate_core::policy::{HttpUrl, RouteIndex};
 use tollgate_core::tariff::Plan;
 use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_ledger::Position;
-use tollgate_store::directory::Account;
+use tollgate_store::directory::{Account, Key};
 
 use crate::answer::ErrorCode;
+use crate::identify::ClientId;
 use crate::ids::DecisionId;
 use crate::lines::HeaderLines;
 use crate::permit::Permit;
+use crate::pulse::{Conduct, Late};
 use crate::shed::Ticket;
 use crate::snapshot::PolicySnapshot;
 use crate::watch::Standing;
@@ -54,6 +56,21 @@ pub struct Decision {
     pub standing: Standing,
     /// Its place at the upstream, where load is shed.
     pub ticket: Option<Ticket>,
+    /// What people are told about the caller.
+    pub(crate) who: Who,
+    /// What was asked, where the decision is noticed later.
+    pub(crate) late: Option<Box<Late>>,
+}
+
+/// What people are told about a caller, beside what its answer says.
+#[derive(Debug, Default)]
+pub(crate) struct Who {
+    /// Its key, if that is valid.
+    pub(crate) key: Option<Arc<Key>>,
+    /// What it is, without a key.
+    pub(crate) client: Option<ClientId>,
+    /// What is remembered of how it has behaved, if it was refused by a limit.
+    pub(crate) conduct: Vec<Conduct>,
 }
 
 /// Whether the store decides.
@@ -117,6 +134,14 @@ impl Decision {
         self.answer == Answer::Admitted
     }
 
+    /// Why it may not, if it may not.
+    pub(crate) fn denial(&self) -> Option<&Denial> {
+        match &self.answer {
+            Answer::Admitted => None,
+            Answer::Denied(denial) => Some(denial),
+        }
+    }
+
     /// Turns it into a denial: nothing can be decided, so nothing is admitted.
     pub(crate) fn deny_unavailable(&mut self) {
         let denial = Denial { retry_after: UNAVAILABLE_RETRY, ..Denial::of(ErrorCode::Unavailable) };
@@ -125,10 +150,7 @@ impl Decision {
 
     /// Writes what the limits say as headers, in the families that the policy has chosen.
     pub fn write_headers(&self, sink: &mut impl Sink) {
-        let denial = match &self.answer {
-            Answer::Admitted => None,
-            Answer::Denied(denial) => Some(denial),
-        };
+        let denial = self.denial();
         let shown = Shown {
             now: self.now,
             limits: &self.limits,

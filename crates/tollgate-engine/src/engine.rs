@@ -24,6 +24,7 @@ use crate::ids::DecisionIds;
 use crate::in_flight::InFlight;
 use crate::names::Names;
 use crate::permit::Permits;
+use crate::pulse::{Change, Changed, Pulse};
 use crate::repeats::Repeats;
 use crate::save::Saved;
 use crate::shared::{Shared, SharedParts};
@@ -88,6 +89,7 @@ pub struct Engine {
     daily: DailyHash,
     proxies: Proxies,
     pub(crate) loads: Loads,
+    pub(crate) pulse: Pulse,
     clock: Arc<Clock>,
 }
 
@@ -143,6 +145,7 @@ impl Engine {
             Some(shared) => Alerts::Shared(shared.blocks.clone()),
             None => Alerts::Embedded(parts.database.clone()),
         };
+        let pulse = Pulse::new(Arc::clone(&found.names.rows), clock.now());
         Self {
             thresholds: Thresholds::new(alerts),
             watch: Watch::new(&parts.homes, parts.random, clients_max, blocks),
@@ -164,6 +167,7 @@ impl Engine {
             daily: parts.daily,
             proxies: parts.proxies,
             loads: Loads::new(clock.now()),
+            pulse,
             clock,
         }
     }
@@ -219,6 +223,11 @@ impl Engine {
         &self.sessions
     }
 
+    /// What is known about decisions that were made.
+    pub fn pulse(&self) -> &Pulse {
+        &self.pulse
+    }
+
     /// What the upstreams bear, where load is shed.
     pub fn loads(&self) -> &Loads {
         &self.loads
@@ -235,6 +244,8 @@ impl Engine {
             snapshot.check_custom(account.id.as_str(), &account.standing.load())?;
         }
         self.snapshot.store(Arc::clone(&snapshot));
+        let text = format!("Policy {version} came into force.");
+        self.pulse.tell(Change { at: self.now(), what: Changed::Reload, text });
         Ok(snapshot)
     }
 
@@ -244,7 +255,13 @@ impl Engine {
             shared.sweep();
         }
         self.watch.sweep();
+        self.pulse.sweep(now);
         self.meters.sweep(now)
+    }
+
+    /// Beyond so many homes, callers without a key that are new share meters.
+    pub fn clients_max(&self) -> usize {
+        self.watch.clients_max()
     }
 
     /// How many homes have meters.

@@ -52,6 +52,11 @@ impl Engine {
         }
     }
 
+    /// How many requests are in flight that hold a slot.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.0.iter().map(|shard| shard.lock().len()).sum()
+    }
+
     /// Renews the slots of requests that take long. Called every few seconds, far more often than a lease is long.
     pub fn renew(&self, now: Timestamp) -> usize {
         let mut renewed = 0;

@@ -1,21 +1,26 @@
 //! Names of routes and tiers, as the numbers that ledger records hold.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use parking_lot::RwLock;
 use tollgate_store::database::{Database, DatabaseError};
+
+use crate::pulse::Rows;
 
 /// Every name that has a number. Numbers are stored and never change.
 #[derive(Debug)]
 pub(crate) struct Names {
     database: Database,
     known: RwLock<BTreeMap<String, u32>>,
+    /// The numbers under which they are counted, which end with the process.
+    pub(crate) rows: Arc<Rows>,
 }
 
 impl Names {
     pub(crate) fn open(database: Database) -> Result<Self, DatabaseError> {
         let known = database.names()?.into_iter().map(|(number, name)| (name, number)).collect();
-        Ok(Self { database, known: RwLock::new(known) })
+        Ok(Self { database, known: RwLock::new(known), rows: Arc::default() })
     }
 
     /// The number of `name`, which is stored if it is new.

@@ -27,7 +27,7 @@ impl Engine {
         caller: &Caller,
         route: Option<&Route>,
     ) -> Result<Option<Ticket>, Overloaded> {
-        match (&way.policy.policy().shedding, way.request.forwarder) {
+        match (&way.policy.policy().shedding, way.request.front.forwarder()) {
             (None, _) | (_, Forwarder::Others) => Ok(None),
             (Some(shedding), Forwarder::Us) => {
                 let load = self.loads.of(route.and_then(|route| route.upstream.as_ref()), way.now);

@@ -25,8 +25,8 @@ pub struct CallerRequest<'r> {
     pub purpose: Purpose,
     /// Whether it will be finished later.
     pub hold: Hold,
-    /// Who forwards it, if it is admitted.
-    pub forwarder: Forwarder,
+    /// Who asks.
+    pub front: Front,
 }
 
 /// The caller's own name for a request.
@@ -81,6 +81,7 @@ impl fmt::Debug for CallerRequest<'_> {
             .field("idempotency_key", &self.idempotency_key)
             .field("purpose", &self.purpose)
             .field("hold", &self.hold)
+            .field("front", &self.front)
             .finish_non_exhaustive()
     }
 }
@@ -115,9 +116,45 @@ pub enum Hold {
     Yes,
 }
 
+/// The front end that asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Front {
+    /// The gateway.
+    Gateway,
+    /// The decision API.
+    Decision,
+    /// The decision API, as proxies ask it.
+    ForwardAuth,
+    /// The middleware, in a process of somebody else's.
+    Middleware,
+}
+
+impl Front {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Gateway, Self::Decision, Self::ForwardAuth, Self::Middleware];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Gateway => "gateway",
+            Self::Decision => "decision",
+            Self::ForwardAuth => "forward_auth",
+            Self::Middleware => "middleware",
+        }
+    }
+
+    /// Who forwards what is admitted.
+    pub(crate) const fn forwarder(self) -> Forwarder {
+        match self {
+            Self::Gateway | Self::Middleware => Forwarder::Us,
+            Self::Decision | Self::ForwardAuth => Forwarder::Others,
+        }
+    }
+}
+
 /// Who forwards a request that is admitted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Forwarder {
+pub(crate) enum Forwarder {
     /// This process, which sees how long the upstream takes, and may refuse more than it can do.
     Us,
     /// Whoever asks.

@@ -17,6 +17,7 @@ use tollgate_store::meters::MeterTable;
 
 use crate::engine::Counters;
 use crate::names::Names;
+use crate::pulse::{self, Kind};
 
 /// A policy, its version, and what was resolved once for all of its requests.
 pub struct PolicySnapshot {
@@ -24,6 +25,10 @@ pub struct PolicySnapshot {
     policy: Policy,
     /// The numbers of the routes' names in ledger records.
     routes: Vec<u32>,
+    /// The numbers under which decisions on them are counted.
+    route_series: Vec<u16>,
+    /// The same of tiers.
+    tier_series: BTreeMap<TierName, u16>,
     /// What one IPv6 network may send: as much as so many addresses.
     network: Option<TokenBucket>,
     /// Plans that several accounts share. Negotiated ones are kept by their accounts alone.
@@ -91,11 +96,25 @@ impl PolicySnapshot {
     pub(crate) fn new(version: u64, policy: Policy, names: &Names) -> Result<Self, ReloadError> {
         let number = |name: &str| names.number(name).map_err(ReloadError::Database);
         let routes = policy.routes.iter().map(|(_, route)| number(&route.name)).collect::<Result<_, _>>()?;
+        let rows = &names.rows;
+        let route_series =
+            policy.routes.iter().map(|(_, route)| rows.row(Kind::Route, &route.name)).collect();
+        let mut tier_series = BTreeMap::new();
         for tier in &policy.tiers {
             number(tier.name.as_str())?;
+            tier_series.insert(tier.name.clone(), rows.tier(&tier.name));
         }
         let network = policy.edge.map(|edge| edge.bucket.times(NETWORK_ADDRESSES));
-        Ok(Self { version, policy, routes, network, plans: Mutex::default(), anonymous: OnceLock::new() })
+        Ok(Self {
+            version,
+            policy,
+            routes,
+            route_series,
+            tier_series,
+            network,
+            plans: Mutex::default(),
+            anonymous: OnceLock::new(),
+        })
     }
 
     /// What one IPv6 network may send, where addresses are limited.
@@ -126,6 +145,17 @@ impl PolicySnapshot {
     /// The number of a route's name in ledger records.
     pub(crate) fn route_number(&self, route: Option<RouteIndex>) -> u32 {
         route.and_then(|route| self.routes.get(usize::from(route.0))).copied().unwrap_or(0)
+    }
+
+    /// The number under which decisions on a route are counted.
+    #[inline]
+    pub(crate) fn route_series(&self, route: Option<RouteIndex>) -> u16 {
+        route.and_then(|route| self.route_series.get(usize::from(route.0))).copied().unwrap_or(pulse::NONE)
+    }
+
+    /// The number under which decisions on a tier are counted. Negotiated ones are not told apart.
+    fn tier_series(&self, tier: &TierName, names: &Names) -> u16 {
+        self.tier_series.get(tier).copied().unwrap_or_else(|| names.rows.tier(tier))
     }
 
     /// The route whose name has this number.
@@ -168,7 +198,8 @@ impl PolicySnapshot {
         let make = |tier: &Tier| {
             // A name that cannot be stored now is stored with the next reload; until then records name no tier.
             let number = names.number(tier.name.as_str()).unwrap_or(0);
-            let plan = Plan::new(tier, &standing.calendar, number, |limit| meters.enter(limit));
+            let mut plan = Plan::new(tier, &standing.calendar, number, |limit| meters.enter(limit));
+            plan.series = self.tier_series(&tier.name, names);
             Arc::new(plan.with_conduct(&self.conduct().for_keys(), |limit| meters.enter(limit)))
         };
         if let Some(body) = &standing.custom
@@ -190,7 +221,8 @@ impl PolicySnapshot {
         let make = || {
             let tier = self.policy.tiers.get(self.policy.identity.anonymous.as_ref()?.as_str())?;
             let number = names.number(tier.name.as_str()).unwrap_or(0);
-            let plan = Plan::new(tier, &AccountCalendar::default(), number, |limit| meters.enter(limit));
+            let mut plan = Plan::new(tier, &AccountCalendar::default(), number, |limit| meters.enter(limit));
+            plan.series = self.tier_series(&tier.name, names);
             Some(Arc::new(plan.with_conduct(&self.conduct(), |limit| meters.enter(limit))))
         };
         self.anonymous.get_or_init(make).clone()

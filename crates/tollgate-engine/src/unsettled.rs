@@ -45,6 +45,7 @@ impl<E: Deref<Target = Engine>> Unsettled<E> {
                 decision.deny_unavailable();
             }
         }
+        owed.engine.seen_late(&mut decision);
         decision
     }
 }

@@ -53,6 +53,11 @@ impl Watch {
         }
     }
 
+    /// How many homes there may be before newcomers share.
+    pub(crate) fn clients_max(&self) -> usize {
+        self.seats.clients_max()
+    }
+
     /// Forgets what nobody uses any more.
     pub(crate) fn sweep(&self) {
         self.plans.sweep();

@@ -8,6 +8,9 @@ use tollgate_core::time::Timestamp;
 
 pub(crate) mod layout;
 
+/// How much room a record takes on disk.
+pub const RECORD_BYTES: usize = layout::SLOT_BYTES;
+
 /// What a record does to the sums.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {

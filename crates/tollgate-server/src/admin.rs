@@ -5,11 +5,15 @@
 
 mod accounts;
 mod alerts;
+mod asked;
 mod audit;
 mod auth;
 mod blocks;
+mod changes;
 mod clients;
 mod dashboard;
+mod decisions;
+mod events;
 mod health;
 mod input;
 mod instant;
@@ -18,6 +22,7 @@ mod ledger;
 mod list;
 mod metrics;
 mod openapi;
+mod overview;
 mod policy;
 mod pressure;
 mod problem;
@@ -27,6 +32,7 @@ mod service;
 mod session;
 pub mod tiers;
 mod token;
+mod top;
 mod usage;
 
 use std::sync::Arc;
@@ -85,6 +91,7 @@ pub fn router(state: AdminState) -> Router {
         .method_not_allowed_fallback(|| async {
             Problem::new(Error::MethodNotAllowed, "The header Allow lists the methods of this path.")
         })
+        .layer(from_fn_with_state(Arc::clone(&admin), changes::tell))
         // Around everything: what is not there is nobody's business either.
         .layer(from_fn_with_state(Arc::clone(&admin), auth::check))
         .with_state(admin)
@@ -110,6 +117,11 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(usage::reconcile::reconcile))
         .routes(routes!(ledger::show))
         .routes(routes!(pressure::list))
+        .routes(routes!(overview::overview))
+        .routes(routes!(top::top))
+        .routes(routes!(decisions::list::list))
+        .routes(routes!(decisions::show::show))
+        .routes(routes!(events::follow))
         .routes(routes!(tiers::list::list))
         .routes(routes!(policy::show::show))
         .routes(routes!(policy::validate::validate))

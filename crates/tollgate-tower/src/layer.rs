@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
 use tollgate_core::policy::HttpUrl;
 use tollgate_engine::{
-    Answer, CallerRequest, Decision, Engine, Forwarder, Hold, PolicySnapshot, Purpose, Unsettled,
+    Answer, CallerRequest, Decision, Engine, Front, Hold, PolicySnapshot, Purpose, Unsettled,
     identify::{self, NameHeader},
 };
 use tower_layer::Layer;
@@ -33,12 +33,19 @@ const DECISION: HeaderName = HeaderName::from_static("x-tollgate-decision");
 #[derive(Clone, Debug)]
 pub struct TollgateLayer {
     engine: Arc<Engine>,
+    front: Front,
 }
 
 impl TollgateLayer {
     /// A layer that asks this engine.
     pub fn new(engine: Arc<Engine>) -> Self {
-        Self { engine }
+        Self { engine, front: Front::Middleware }
+    }
+
+    /// The same for the gateway, which counts its requests as its own.
+    #[must_use]
+    pub fn of_gateway(engine: Arc<Engine>) -> Self {
+        Self { engine, front: Front::Gateway }
     }
 }
 
@@ -46,7 +53,7 @@ impl<S> Layer<S> for TollgateLayer {
     type Service = Tollgate<S>;
 
     fn layer(&self, inner: S) -> Tollgate<S> {
-        Tollgate { inner, engine: Arc::clone(&self.engine) }
+        Tollgate { inner, engine: Arc::clone(&self.engine), front: self.front }
     }
 }
 
@@ -55,6 +62,7 @@ impl<S> Layer<S> for TollgateLayer {
 pub struct Tollgate<S> {
     inner: S,
     engine: Arc<Engine>,
+    front: Front,
 }
 
 /// What a request was let through with, in its extensions where its route has an upstream of its own.
@@ -80,18 +88,19 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         if self.engine.is_shared() {
-            let engine = Arc::clone(&self.engine);
+            let (engine, front) = (Arc::clone(&self.engine), self.front);
             let deciding = async move {
                 // Apart, because a body need not be one that tasks can share.
                 let (parts, body) = request.into_parts();
-                let decision = decided(&engine, &parts).await;
+                let decision = decided(&engine, &parts, front).await;
                 (decision, Request::from_parts(parts, body))
             };
             return Answering::wait(Arc::clone(&self.engine), Box::pin(deciding), self.ready());
         }
         let (parts, body) = request.into_parts();
         let (policy, name) = (self.engine.policy(), name_of(&parts));
-        let decision = self.engine.decide(&asked(&self.engine, &policy, &parts, &name), self.engine.now());
+        let asked = asked(&self.engine, &policy, &parts, &name, self.front);
+        let decision = self.engine.decide(&asked, self.engine.now());
         let request = Request::from_parts(parts, body);
         if decision.pending.is_some() {
             let unsettled = Unsettled::new(Arc::clone(&self.engine), decision);
@@ -114,9 +123,9 @@ impl<S: Clone> Tollgate<S> {
     }
 }
 
-async fn decided(engine: &Engine, parts: &Parts) -> Decision {
+async fn decided(engine: &Engine, parts: &Parts, front: Front) -> Decision {
     let (policy, name) = (engine.policy(), name_of(parts));
-    let request = asked(engine, &policy, parts, &name);
+    let request = asked(engine, &policy, parts, &name, front);
     engine.decided(&request, engine.now()).await
 }
 
@@ -131,6 +140,7 @@ fn asked<'r>(
     policy: &'r PolicySnapshot,
     parts: &'r Parts,
     name: &'r NameHeader<'r>,
+    front: Front,
 ) -> CallerRequest<'r> {
     let headers = &parts.headers;
     let peer = parts.extensions.get::<Peer>();
@@ -143,7 +153,7 @@ fn asked<'r>(
         idempotency_key: name.name(parts.uri.query()),
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
-        forwarder: Forwarder::Us,
+        front,
     }
 }
 

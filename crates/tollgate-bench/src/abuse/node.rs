@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue};
 use tollgate_core::file;
 use tollgate_core::policy::TierName;
 use tollgate_core::time::{Nanos, Timestamp};
-use tollgate_engine::{CallerRequest, Clock, Credential, Embedded, Engine, Forwarder, Hold, Purpose};
+use tollgate_engine::{CallerRequest, Clock, Credential, Embedded, Engine, Front, Hold, Purpose};
 use tollgate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes, Writer};
 use tollgate_store::key_text::KeyEnv;
 
@@ -155,7 +155,7 @@ const fn anybody() -> CallerRequest<'static> {
         idempotency_key: None,
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
-        forwarder: Forwarder::Others,
+        front: Front::Decision,
     }
 }
 

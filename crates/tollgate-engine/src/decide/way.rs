@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use tollgate_core::limit::Axis;
-use tollgate_core::limit_now::LimitNow;
 use tollgate_core::plan::Mode;
 use tollgate_core::policy::{Durability, RefundOn, Repeats, Route, RouteIndex};
 use tollgate_core::rule::Amount;
@@ -15,9 +14,9 @@ use tollgate_ledger::Flags;
 use tollgate_store::directory::Verified;
 use tollgate_store::redis::Expiry;
 
-use super::{Caller, Settled};
+use super::{Caller, Settled, Shown};
 use crate::answer::ErrorCode;
-use crate::decision::{Answer, Decision, Denial, StoreMode};
+use crate::decision::{Answer, Decision, Denial, StoreMode, Who};
 use crate::ids::DecisionId;
 use crate::permit::{Kept, Permit, Settles};
 use crate::request::{CallerRequest, Hold, Name, Purpose};
@@ -58,7 +57,7 @@ impl Way<'_> {
         mut permit: Permit,
         settled: Settled,
         answer: Answer,
-        limits: Vec<LimitNow>,
+        shown: Shown,
     ) -> Decision {
         let kept = answer == Answer::Admitted
             && self.mode() == Mode::Charge
@@ -70,7 +69,8 @@ impl Way<'_> {
             // A repeat has the decision that it repeats. A refusal is a new one.
             decision.id = permit.decision;
         }
-        decision.limits = limits;
+        decision.limits = shown.limits;
+        decision.who.conduct = shown.conduct;
         decision.pending = settled.recorded.filter(|_| self.is_strict());
         if let Outcome::Admitted { overage } = settled.outcome {
             permit.overage = overage;
@@ -143,6 +143,8 @@ impl Way<'_> {
             mode: StoreMode::Normal,
             standing: Standing::GOOD,
             ticket: None,
+            who: Who::default(),
+            late: None,
         }
     }
 
@@ -162,6 +164,8 @@ impl Way<'_> {
             mode: StoreMode::Normal,
             standing: Standing::GOOD,
             ticket: None,
+            who: Who { key: caller.key, client: caller.client, conduct: Vec::new() },
+            late: None,
         }
     }
 }

@@ -11,9 +11,9 @@ use tollgate_store::key_text::PresentedKey;
 
 use super::Way;
 use crate::answer::ErrorCode;
-use crate::decision::Denial;
+use crate::decision::{Denial, Who};
 use crate::engine::Engine;
-use crate::identify::client_of;
+use crate::identify::{ClientId, client_of};
 use crate::request::Credential;
 use crate::watch::Watched;
 
@@ -25,6 +25,8 @@ pub(crate) struct Caller {
     pub(crate) watched: Watched,
     pub(super) account: Option<Arc<Account>>,
     pub(super) key: Option<Arc<Key>>,
+    /// What people call it, without a key. Its home may be one that it shares.
+    pub(super) client: Option<ClientId>,
 }
 
 /// Why it is not settled who is calling.
@@ -32,7 +34,7 @@ pub(super) enum Unknown {
     /// It is not known.
     Error(ErrorCode),
     /// Whoever it is, it is blocked.
-    Refused(Box<Denial>),
+    Refused(Box<(Denial, Who)>),
 }
 
 impl Engine {
@@ -70,9 +72,11 @@ impl Engine {
         if wanted == Bypass::No
             && let Some(denial) = self.blocked(watched.home, watched.sharer, way.now)
         {
-            return Err(Unknown::Refused(Box::new(denial)));
+            let who = Who { key: Some(key), ..Who::default() };
+            return Err(Unknown::Refused(Box::new((denial, who))));
         }
-        Ok(Caller { plan, home: account.home, watched, account: Some(account), key: Some(key) })
+        let home = account.home;
+        Ok(Caller { plan, home, watched, account: Some(account), key: Some(key), client: None })
     }
 
     /// Who a caller without a key is.
@@ -84,10 +88,12 @@ impl Engine {
         let identity = &way.policy.policy().identity;
         let client = client_of(&self.homes, &self.sessions, identity, way.request.address, headers, way.now);
         if let Some(denial) = self.blocked(client.home, Sharer::ALL, way.now) {
-            return Err(Unknown::Refused(Box::new(denial)));
+            let who = Who { client: Some(client.id()), ..Who::default() };
+            return Err(Unknown::Refused(Box::new((denial, who))));
         }
         let watched = self.watch_client(way, &client, &plan);
-        Ok(Caller { plan, home: watched.home, watched, account: None, key: None })
+        let (home, client) = (watched.home, Some(client.id()));
+        Ok(Caller { plan, home, watched, account: None, key: None, client })
     }
 
     /// What is known of a key without asking anybody.

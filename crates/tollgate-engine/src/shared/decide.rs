@@ -15,7 +15,7 @@ use tollgate_store::redis::{Away, Expiry, HomesCounters, Owed, Settled as Settle
 use super::fallback::{is_closed, is_owed};
 use super::{Shared, name_of};
 use crate::answer::ErrorCode;
-use crate::decide::{Caller, NotSettled, Reached, Settled, Way};
+use crate::decide::{Caller, NotSettled, Reached, Settled, Shown, Way};
 use crate::decision::{Answer, Decision, Denial, StoreMode};
 use crate::engine::{Counters, Engine};
 use crate::ids::DecisionId;
@@ -25,7 +25,7 @@ use crate::request::{CallerRequest, Credential};
 use crate::unsettled::Unsettled;
 
 /// What the store said, and when it was there.
-type There = (Settled, Answer, Vec<LimitNow>, Timestamp);
+type There = (Settled, Answer, Shown, Timestamp);
 
 impl Engine {
     /// Whether deciding may have to wait for a store that several nodes share: then only [`Engine::decided`] decides.
@@ -69,7 +69,7 @@ impl Engine {
         let by = shared.homes.expiry();
         let verified = self.look_up_key(request, now).await;
         let way = Way { verified, by: Some(by), ..self.way(request, now) };
-        match self.until_limits(&way) {
+        let mut decision = match self.until_limits(&way) {
             Reached::Decided(decision) => *decision,
             Reached::Unfit(caller, permit, error) => {
                 self.refuse_shared(shared, &way, caller, &permit, error).await
@@ -81,7 +81,9 @@ impl Engine {
                 };
                 decision.with_place(ticket)
             }
-        }
+        };
+        self.seen(&way, &mut decision);
+        decision
     }
 
     /// What the key of a request is, by memory or by the store. Nothing while the store is away: those who are known
@@ -168,12 +170,12 @@ impl Engine {
         loop {
             permit.plan = self.plan_for(&caller.plan, &caller.watched, reputation);
             match self.settle_there(shared, way, &caller, &mut permit).await {
-                Ok(Some((settled, answer, limits, now))) => {
+                Ok(Some((settled, answer, shown, now))) => {
                     if answer == Answer::Admitted {
                         self.remember(&permit, way.now);
                     }
                     let standing = self.stood(&caller.watched, reputation);
-                    let mut decision = way.conclude(caller, permit, settled, answer, limits);
+                    let mut decision = way.conclude(caller, permit, settled, answer, shown);
                     decision.standing = standing;
                     decision.now = now;
                     return decision;
@@ -228,14 +230,13 @@ impl Engine {
             }
             _ => None,
         };
-        let limits = if charges == Charges::All {
-            LimitNow::all(&plan, &settled.readings)
-        } else {
+        let mut shown = Shown::of(&plan, &settled.readings, settled.outcome);
+        if charges != Charges::All {
             // What it does not take is shown all the same.
             let all = way.request_of(permit, Mode::Peek, Charges::All);
-            shared.look(&sold, all, way.by).await.unwrap_or_default()
-        };
-        Ok(Some((Settled { outcome: settled.outcome, recorded }, answer, limits, settled.now)))
+            shown.limits = shared.look(&sold, all, way.by).await.unwrap_or_default();
+        }
+        Ok(Some((Settled { outcome: settled.outcome, recorded }, answer, shown, settled.now)))
     }
 
     /// Decides here, because the store is away.

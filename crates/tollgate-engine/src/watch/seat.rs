@@ -53,6 +53,11 @@ impl Seats {
         Some(self.crowd.seat(client.home, client.address.unwrap_or(0), memory, now))
     }
 
+    /// How many homes there may be before newcomers share.
+    pub(super) const fn clients_max(&self) -> usize {
+        self.clients_max
+    }
+
     /// The seat as it is by now, if others have come since.
     pub(super) fn grown(&self, seat: &Seat) -> Option<Seat> {
         self.crowd.grown(seat)

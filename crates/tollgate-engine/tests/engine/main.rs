@@ -11,6 +11,7 @@ mod finish;
 mod overage;
 mod overload;
 mod place;
+mod pulse;
 mod reload;
 mod repeats;
 mod sliding_log;

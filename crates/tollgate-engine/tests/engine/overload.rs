@@ -1,6 +1,6 @@
 //! Where load is shed: who has a place at the upstream, and who is told to come back.
 
-use tollgate_engine::{CallerRequest, Decision, Forwarder, Purpose};
+use tollgate_engine::{CallerRequest, Decision, Front, Purpose};
 
 use crate::place::{Caller, NOW, Place, answer, header, request};
 
@@ -17,7 +17,7 @@ shedding: {}
 ";
 
 fn through(place: &Place, caller: &Caller, path: &str) -> Decision {
-    place.ask(&CallerRequest { forwarder: Forwarder::Us, path, ..request(&caller.key) }, NOW)
+    place.ask(&CallerRequest { front: Front::Gateway, path, ..request(&caller.key) }, NOW)
 }
 
 fn in_flight(place: &Place) -> u64 {
@@ -73,7 +73,7 @@ fn a_bypass_and_those_that_others_forward_are_never_shed() {
     let (low, ours) = (place.caller("low"), place.caller("internal"));
     let held = fill(&place, &low, "/");
     let token = tollgate_engine::Credential::ServiceToken(&ours.key);
-    let bypass = CallerRequest { credential: token, forwarder: Forwarder::Us, ..request("") };
+    let bypass = CallerRequest { credential: token, front: Front::Gateway, ..request("") };
     assert_eq!(answer(&place.ask(&bypass, NOW)), "200");
     assert_eq!(answer(&place.get(&low, "/", NOW)), "200");
     let peek = CallerRequest { purpose: Purpose::Peek, ..request(&low.key) };

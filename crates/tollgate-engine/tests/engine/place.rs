@@ -10,7 +10,7 @@ use tollgate_core::policy::{Maxima, Policy, TierName};
 use tollgate_core::rule::Amount;
 use tollgate_core::time::Timestamp;
 use tollgate_engine::{
-    CallerRequest, Clock, Credential, Decision, Embedded, Engine, Forwarder, Hold, Purpose, Recovered,
+    CallerRequest, Clock, Credential, Decision, Embedded, Engine, Front, Hold, Purpose, Recovered,
 };
 use tollgate_ledger::{Kind, Position, Record, SpoolSettings};
 use tollgate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes, Writer};
@@ -152,7 +152,7 @@ pub(crate) fn request(key: &str) -> CallerRequest<'_> {
         idempotency_key: None,
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
-        forwarder: Forwarder::Others,
+        front: Front::Decision,
     }
 }
 

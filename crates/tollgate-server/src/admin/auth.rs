@@ -50,6 +50,11 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// Who calls, for people.
+    pub(crate) fn who(&self) -> &str {
+        &self.who
+    }
+
     /// Who writes, for the audit entry.
     pub(crate) fn writer(self) -> Writer {
         Writer { who: self.who, now: self.now }

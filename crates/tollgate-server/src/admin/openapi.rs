@@ -25,6 +25,7 @@ use super::problem::{ProblemDocument, ProblemEntry};
         (name = "accounts", description = "Who pays, and under which tier"),
         (name = "keys", description = "The credentials of accounts"),
         (name = "abuse", description = "Callers that misbehave"),
+        (name = "decisions", description = "What was decided, as it is decided, and why"),
         (name = "usage", description = "What was used, from the ledger"),
         (name = "policy", description = "Tiers and routes"),
         (name = "alerts", description = "What people should hear of"),

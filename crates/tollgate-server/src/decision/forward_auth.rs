@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 use tollgate_core::time::Timestamp;
 use tollgate_engine::{
-    Answer, CallerRequest, Decision, Engine, ErrorCode, Forwarder, Hold, Purpose,
+    Answer, CallerRequest, Decision, Engine, ErrorCode, Front, Hold, Purpose,
     identify::{self, NameHeader},
     problem,
 };
@@ -99,7 +99,7 @@ async fn decide(
         idempotency_key: name.name(original.query),
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
-        forwarder: Forwarder::Others,
+        front: Front::ForwardAuth,
     };
     Ok(engine.decided(&request, now).await)
 }

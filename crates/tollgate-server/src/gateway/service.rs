@@ -26,7 +26,7 @@ pub fn gateway(engine: Arc<Engine>, server: &ServerSettings) -> Result<Gateway, 
         None => UpstreamTarget::Echo,
     };
     let forward = Forward::new(Arc::new(target), ForwardSettings::new(server));
-    let decided = TollgateLayer::new(engine).layer(Steer::new(forward, server));
+    let decided = TollgateLayer::of_gateway(engine).layer(Steer::new(forward, server));
     Ok(Guard::new(Introduce { inner: decided }, GuardSettings::new(&server.max)))
 }
 

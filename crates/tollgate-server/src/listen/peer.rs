@@ -61,6 +61,11 @@ impl Peer {
         &self.0.forwarded_for
     }
 
+    /// Over once the listener has begun to end.
+    pub(crate) async fn draining(&self) {
+        self.0.shutdown.begun().await;
+    }
+
     /// Over once the listener cuts its connections.
     pub(crate) async fn cut(&self) {
         self.0.shutdown.cut_off().await;

@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use serde_json::{Value, json};
 use tollgate_engine::identify::ClientId;
-use tollgate_engine::{Answer, CallerRequest, Credential, Decision, ErrorCode, Forwarder, Hold, Purpose};
+use tollgate_engine::{Answer, CallerRequest, Credential, Decision, ErrorCode, Front, Hold, Purpose};
 
 use crate::golden;
 use crate::place::Place;
@@ -22,7 +22,7 @@ pub(crate) fn decide(place: &Place, credential: Credential<'_>) -> Decision {
         idempotency_key: None,
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
-        forwarder: Forwarder::Others,
+        front: Front::Decision,
     };
     place.engine.decide(&request, place.engine.now())
 }

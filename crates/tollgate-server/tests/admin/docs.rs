@@ -11,7 +11,7 @@ const PAGE: &str = include_str!("../../../../docs/admin-api.md");
 const CLIENT: &str = "cl_0f1e2d3c4b5a69788796a5b4c3d2e1f0";
 
 /// A line `curl …` of the page as a request. It knows what the page uses.
-fn request(line: &str) -> Request<Body> {
+pub(crate) fn request(line: &str) -> Request<Body> {
     let (mut method, mut url, mut body, mut headers) = (None, None, None, Vec::new());
     let mut words = words(line).into_iter().skip(1);
     while let Some(word) = words.next() {

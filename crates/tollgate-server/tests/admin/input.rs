@@ -86,7 +86,7 @@ fn where_nothing_is_nothing_is_found() {
         "/admin/v1/usage/",
         "/admin/v1/blocks/",
         "/admin/v1/clients",
-        "/admin/v1/events",
+        "/admin/v1/event",
         "/admin/v2/accounts",
         "//",
         "/admin/v1/accounts/a%2Fb",

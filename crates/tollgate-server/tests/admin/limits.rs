@@ -1,7 +1,7 @@
 //! What every limit of an account says now.
 
 use serde_json::json;
-use tollgate_engine::{CallerRequest, Credential, Forwarder, Hold, Purpose};
+use tollgate_engine::{CallerRequest, Credential, Front, Hold, Purpose};
 
 use crate::golden;
 use crate::place::Place;
@@ -16,7 +16,7 @@ fn request(key: &str) -> CallerRequest<'_> {
         idempotency_key: None,
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
-        forwarder: Forwarder::Others,
+        front: Front::Decision,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tollgate_core::rule::Amount;
-use tollgate_engine::{CallerRequest, Credential, Forwarder, Hold, Purpose};
+use tollgate_engine::{CallerRequest, Credential, Front, Hold, Purpose};
 
 use crate::place::Place;
 
@@ -36,7 +36,7 @@ fn spend(place: &Place, key: &str, cost: u64) {
         idempotency_key: None,
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
-        forwarder: Forwarder::Others,
+        front: Front::Decision,
     };
     assert!(place.engine.decide(&request, place.engine.now()).is_admitted());
 }

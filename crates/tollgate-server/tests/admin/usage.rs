@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tollgate_core::rule::Amount;
-use tollgate_engine::{CallerRequest, Credential, Forwarder, Hold, Purpose};
+use tollgate_engine::{CallerRequest, Credential, Front, Hold, Purpose};
 
 use crate::place::Place;
 
@@ -18,7 +18,7 @@ fn request(key: &str, cost: u64) -> CallerRequest<'_> {
         idempotency_key: None,
         purpose: Purpose::Charge,
         hold: Hold::IfNeeded,
-        forwarder: Forwarder::Others,
+        front: Front::Decision,
     }
 }
 

@@ -24,6 +24,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tollgate_core::plan::{ChargePlan, HomeId, Mode};
+use tollgate_core::time::Nanos;
 
 pub use counters::{Count, HomesCounters};
 pub use owed::{Away, Owed, StoreMode};
@@ -165,7 +166,10 @@ impl Shared {
             .collect();
         let Some(seq) = self.next_seq() else { return (None, Err(CallError::Late(Seq::MAX))) };
         self.counters.calls.add(1);
+        let began = Instant::now();
         let answer = self.meters.call(&HomeCall { home, seq, asks: &asks }).await;
+        let took = Instant::now().duration_since(began).as_nanos();
+        self.counters.took.add(Nanos(u64::try_from(took).unwrap_or(u64::MAX)), 1);
         self.hear(&answer);
         (Some(seq), answer)
     }

@@ -1,7 +1,7 @@
 //! `POST /admin/v1/blocks`: blocks a caller on every node.
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use http::StatusCode;
 use serde_json::Value;
 use tollgate_core::block::{Block, Caller, Origin, Reason};
@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 
 use super::{BlockBody, caller_of_key, caller_text, noted};
 use crate::admin::auth::Call;
+use crate::admin::changes::About;
 use crate::admin::input::{JsonBody, Object, wrong};
 use crate::admin::problem::Problem;
 use crate::admin::{Admin, Shared};
@@ -63,7 +64,7 @@ pub(crate) async fn create(
     State(admin): State<Shared>,
     call: Call,
     JsonBody(body): JsonBody,
-) -> Result<(StatusCode, Json<BlockBody>), Problem> {
+) -> Result<(StatusCode, Extension<About>, Json<BlockBody>), Problem> {
     let now = call.now;
     let New { caller, length, reason } = read(&admin, body).await?;
     let block = Block { caller, since: now, until: now.plus(length), origin: Origin::Manual, reason };
@@ -76,7 +77,8 @@ pub(crate) async fn create(
     // First: what is done without an entry is worse than an entry of what was tried.
     admin.engine.directory().note(note, &call.writer()).await?;
     let block = admin.engine.block(block, now).await?;
-    Ok((StatusCode::CREATED, Json(BlockBody::of(&block))))
+    let about = About(caller_text(caller));
+    Ok((StatusCode::CREATED, Extension(about), Json(BlockBody::of(&block))))
 }
 
 /// What is to be done.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use http::HeaderMap;
 use serde::de::MapAccess;
 use tollgate_core::rule::Amount;
-use tollgate_engine::{CallerRequest, Credential, Forwarder, Hold, Name, Purpose};
+use tollgate_engine::{CallerRequest, Credential, Front, Hold, Name, Purpose};
 
 use super::super::field;
 use super::super::json::{Object, Seen, Value};
@@ -84,7 +84,7 @@ impl Check<'_> {
             idempotency_key: self.idempotency_key.as_deref().map(|text| Name::Given { text, query: None }),
             purpose: if self.peek { Purpose::Peek } else { Purpose::Charge },
             hold: self.hold(),
-            forwarder: Forwarder::Others,
+            front: Front::Decision,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tollgate_core::histogram::Histogram;
+
 /// A number that only grows.
 #[derive(Debug, Default)]
 pub struct Count(AtomicU64);
@@ -36,4 +38,6 @@ pub struct HomesCounters {
     pub undone: Count,
     /// How often the breaker opened.
     pub opened: Count,
+    /// How long calls that settle plans took, answered or not.
+    pub took: Histogram,
 }

@@ -7,6 +7,7 @@ use tollgate_core::file::{self, Problem, render};
 use tollgate_core::policy::{Document, Policy, ServerSettings, StoreSettings};
 use tollgate_core::time::Timestamp;
 use tollgate_engine::Engine;
+use tollgate_engine::pulse::{Change, Changed};
 use tollgate_server::admin::{LoadedPolicy, RejectedPolicy, ReloadState};
 use tollgate_server::decision::challenge_secret;
 
@@ -76,7 +77,7 @@ pub(super) fn reload(from: &PolicyFile, fixed: Option<&Fixed>, engine: &Engine, 
     let loaded = match from.load() {
         Ok(loaded) => loaded,
         Err(error) => {
-            return reject(state, 1, &format!("{error:#}"), now);
+            return reject(engine, state, 1, &format!("{error:#}"), now);
         }
     };
     let last = state.last();
@@ -91,7 +92,7 @@ pub(super) fn reload(from: &PolicyFile, fixed: Option<&Fixed>, engine: &Engine, 
         Ok(document) => document,
         Err(problems) => {
             let all = render(&problems, &loaded.name, &loaded.text);
-            return reject(state, problems.len(), &all, now);
+            return reject(engine, state, problems.len(), &all, now);
         }
     };
     let changed = |fixed: &Fixed| document.server != fixed.server || document.store != fixed.store;
@@ -107,16 +108,18 @@ pub(super) fn reload(from: &PolicyFile, fixed: Option<&Fixed>, engine: &Engine, 
             tracing::info!(version = snapshot.version(), "policy reloaded from {}", loaded.name);
             state.loaded(loaded_policy(snapshot.version(), from, loaded.text, now));
         }
-        Err(error) => reject(state, 1, &error.to_string(), now),
+        Err(error) => reject(engine, state, 1, &error.to_string(), now),
     }
 }
 
 /// Says what is wrong, once for each content of the file: it is looked at again and again.
-fn reject(state: &ReloadState, count: usize, problems: &str, at: Timestamp) {
+fn reject(engine: &Engine, state: &ReloadState, count: usize, problems: &str, at: Timestamp) {
     if state.last().rejected.is_some_and(|rejected| *rejected.problems == *problems) {
         return;
     }
     tracing::error!("the policy was not reloaded, the one before stays in force:\n{problems}");
+    let text = "A policy was rejected: the one before stays in force.".to_owned();
+    engine.pulse().tell(Change { at, what: Changed::Reload, text });
     state.rejected(RejectedPolicy { at, count, problems: problems.into() });
 }
 

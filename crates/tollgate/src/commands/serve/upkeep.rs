@@ -43,6 +43,7 @@ impl Upkeep {
         let beat = thread("tollgate-beat", BEAT, Arc::clone(engine), |engine: &Engine, _| {
             engine.clock().follow();
             engine.renew(engine.now());
+            engine.beat(engine.now());
         })?;
         let mut saving = Trouble::new("meters could not be saved, and will be counted from the spool");
         let saves =

@@ -78,10 +78,9 @@ function watch(state) {
     show(state, words.map(([kind, text]) => h("a", { class: `badge ${kind}`, href: "/" }, h("i", { class: "dot" }), text)));
   };
   const asking = refresh(10_000, async (signal) => {
-    const [health, firing] = await Promise.all([get("/health", signal),
-      get("/admin/v1/alerts?state=firing&limit=100", signal).catch(() => ({ items: [] }))]);
+    const [health, overview] = await Promise.all([get("/health", signal), get("/admin/v1/overview?minutes=1", signal)]);
     say({ away: false, status: health.status, mode: health.store.mode, rejected: health.policy.rejected !== null,
-      firing: firing.items.length });
+      firing: overview.alerts_firing });
   }, (error) => say({ away: error.status === 0 }));
   const stop = listen({
     tick: (tick) => say({ mode: tick.mode ?? known.mode, away: false }),

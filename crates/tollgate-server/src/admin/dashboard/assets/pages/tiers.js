@@ -60,7 +60,7 @@ function reloadPart(policy) {
   const about = facts([
     ["Version", count(policy.version)],
     ["Loaded", ago(policy.loaded_at)],
-    ["File", policy.path ? h("span", { class: "mono" }, policy.path) : "the one built in"],
+    ["File", policy.path ? h("span", { class: "mono wrap" }, policy.path) : "the one built in"],
   ]);
   if (policy.rejected) {
     return h("div", { class: "stack" }, about, h("div", { class: "notice bad", role: "alert" },

@@ -1,0 +1,101 @@
+//! Whatever is thrown at it, what is known about decisions has a maximum.
+
+use std::fmt::Write as _;
+
+use http::HeaderMap;
+use tollgate_engine::CallerRequest;
+use tollgate_engine::pulse::{KEPT_MAX, Kind, TopBy};
+
+use crate::place::{NOW, Place, at, nobody, request};
+
+#[test]
+fn a_flood_of_strangers_takes_no_more_than_its_half_and_pushes_out_no_customer() {
+    let place = Place::new("tiers: {free: {rate: 1, burst: 1}}\n");
+    let free = place.caller("free");
+    place.get(&free, "/", NOW);
+    let customer = place.get(&free, "/", NOW);
+    let mut strangers = Vec::new();
+    for _ in 0..KEPT_MAX {
+        strangers.push(place.ask(&request("junk"), NOW).id);
+    }
+    let pulse = place.engine.pulse();
+    assert!(pulse.explanation(customer.id, NOW).is_some());
+    assert!((KEPT_MAX / 2 - 64..=KEPT_MAX / 2 + 1).contains(&pulse.explained()), "{}", pulse.explained());
+    // The oldest have left, and only they.
+    assert_eq!(pulse.explanation(strangers[0], NOW), None);
+    assert!(
+        strangers[KEPT_MAX / 2 + 64..].iter().step_by(97).all(|id| pulse.explanation(*id, NOW).is_some())
+    );
+}
+
+#[test]
+fn explanations_with_much_in_them_are_fewer() {
+    let mut policy = String::from("tiers:\n  free:\n    limits:\n");
+    for number in 0..16 {
+        writeln!(policy, "      limit-{number}: {{algorithm: fixed_window, limit: 1/day}}").unwrap();
+    }
+    let place = Place::new(&policy);
+    let free = place.caller("free");
+    let path = format!("/{}", "x".repeat(199));
+    for _ in 0..20_000 {
+        place.get(&free, &path, NOW);
+    }
+    // Half of 32 MiB, at about two KiB each.
+    let kept = place.engine.pulse().explained();
+    assert!((4_000..16_000).contains(&kept), "{kept}");
+}
+
+#[test]
+fn counters_do_not_grow_with_callers_nor_beyond_their_most_with_names() {
+    let mut policy = String::from("tiers:\n");
+    for number in 0..200 {
+        writeln!(policy, "  tier-{number}: {{rate: 1, burst: 1}}").unwrap();
+    }
+    policy.push_str("routes:\n");
+    for number in 0..200 {
+        writeln!(policy, "  route-{number}: {{match: \"GET /{number}\"}}").unwrap();
+    }
+    policy.push_str("identity: {anonymous: tier-0}\n");
+    let place = Place::new(&policy);
+    let mut asked = 0;
+    for number in 0..200 {
+        let caller = place.caller(&format!("tier-{number}"));
+        for _ in 0..3 {
+            place.get(&caller, &format!("/{number}"), NOW);
+            place.ask(
+                &CallerRequest { cost: tollgate_core::rule::Amount::new(9), ..request(&caller.key) },
+                NOW,
+            );
+            asked += 2;
+        }
+    }
+    for number in 0..1_000 {
+        let mut headers = HeaderMap::new();
+        headers.insert("user-agent", format!("agent {number}").parse().unwrap());
+        place.ask(&nobody(&headers), NOW);
+        asked += 1;
+    }
+    let counts = place.engine.pulse().counts();
+    assert!(counts.len() < 1_536, "{}", counts.len());
+    let total = |kind| counts.iter().filter(|count| count.kind == kind).map(|count| count.count).sum::<u64>();
+    // Nothing is lost: what has no counter of its own is counted with others.
+    assert_eq!((total(Kind::Tier), total(Kind::Route)), (asked, asked));
+}
+
+#[test]
+fn many_callers_do_not_make_the_list_of_those_who_send_most_longer() {
+    let place = Place::new("tiers: {free: {rate: 1_000_000}}\nidentity: {anonymous: free}\n");
+    let mut headers = HeaderMap::new();
+    for number in 0..5_000 {
+        headers.insert("user-agent", format!("agent {number}").parse().unwrap());
+        place.ask(&nobody(&headers), NOW);
+        if number % 10 == 0 {
+            headers.insert("user-agent", "the loud one".parse().unwrap());
+            place.ask(&nobody(&headers), at(0));
+        }
+    }
+    let top = place.engine.pulse().top(TopBy::Requests, usize::MAX, NOW);
+    assert!(top.callers.len() <= 256);
+    let first = &top.callers[0];
+    assert!(first.count.abs_diff(500) <= first.error, "{} ± {}", first.count, first.error);
+}
