@@ -68,7 +68,7 @@ function wouldPass(told) {
     ["At that moment", told.cost_admitted > 0 ? `a request of cost ${count(told.cost_admitted)} or less` : "no request, however small"],
     ["Its cost", count(told.cost)],
     told.squeezed && ["Address", badge("squeezed", "warn")],
-    told.reputation && ["Reputation", typeof told.reputation === "object" ? `${told.reputation.score ?? ""} ${told.reputation.bucket ?? ""}` : String(told.reputation)],
+    told.reputation && ["Reputation", `${told.reputation} risk`],
     told.mode === "degraded" && ["Mode", badge("degraded", "bad")],
   ]);
 }
