@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 
 use crate::calendar::{Calendar, CalendarUnit};
 use crate::policy::Percent;
-use crate::time::{Nanos, Window};
+use crate::time::{Nanos, Timestamp, Window};
 
 pub mod bound;
 pub mod concurrency;
@@ -162,6 +162,20 @@ impl Rule {
         }
     }
 
+    /// The instant from which a refund at `now` takes whatever a meter holds: where each charge is forgotten by itself,
+    /// that of the oldest that counts.
+    pub fn oldest_at(&self, now: Timestamp) -> Timestamp {
+        // The shortest time that every store can tell apart.
+        const MICROSECOND: u64 = 1_000;
+        match self {
+            Self::SlidingBuckets(rule) | Self::SlidingLog(rule) => {
+                let window = rule.window.as_nanos();
+                Timestamp::from_nanos((now.as_nanos() + MICROSECOND).saturating_sub(window))
+            }
+            _ => now,
+        }
+    }
+
     /// The same rule with a share of its amount, never less than one.
     pub fn scaled(&self, share: Percent) -> Self {
         self.resized(|bucket| bucket.scaled(share), |limit, _| limit.share(share))
@@ -243,7 +257,7 @@ pub enum Ask {
         /// How much.
         cost: u64,
         /// When it was charged.
-        charged_at: crate::time::Timestamp,
+        charged_at: Timestamp,
     },
 }
 

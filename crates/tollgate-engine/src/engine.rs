@@ -15,9 +15,11 @@ use tollgate_store::database::{Database, KeptBlock};
 use tollgate_store::directory::Directory;
 use tollgate_store::hash::HomeHasher;
 use tollgate_store::meters::{MeterTable, Swept};
+use tollgate_store::redis::alerts::counts::SharedCounts;
 use tollgate_store::redis::blocks::SharedBlocks;
 
 use crate::abuse::Blocking;
+use crate::alerting::Alerting;
 use crate::clock::Clock;
 use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
 use crate::ids::DecisionIds;
@@ -85,6 +87,7 @@ pub struct Engine {
     pub(crate) shared: Option<Shared>,
     pub(crate) watch: Watch,
     pub(crate) thresholds: Thresholds,
+    pub(crate) alerting: Alerting,
     pub(crate) sessions: SessionKeys,
     daily: DailyHash,
     proxies: Proxies,
@@ -146,7 +149,10 @@ impl Engine {
             None => Alerts::Embedded(parts.database.clone()),
         };
         let pulse = Pulse::new(Arc::clone(&found.names.rows), clock.now());
+        let counts =
+            parts.shared.as_ref().map(|shared| SharedCounts::new(shared.blocks.clone(), shared.node));
         Self {
+            alerting: Alerting::new(Alerts::Embedded(parts.database.clone()), counts),
             thresholds: Thresholds::new(alerts),
             watch: Watch::new(&parts.homes, parts.random, clients_max, blocks),
             snapshot: ArcSwap::from_pointee(found.snapshot),

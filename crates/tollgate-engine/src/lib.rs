@@ -4,6 +4,7 @@
 //! [`Decision`]. None of them knows a limit. The way of a request is the list in `decide.rs`.
 
 pub mod abuse;
+mod alerting;
 pub mod answer;
 pub mod audit;
 pub mod books;
@@ -36,6 +37,7 @@ mod thresholds;
 mod unsettled;
 mod watch;
 
+pub use alerting::{Observed, Rejected};
 pub use answer::ErrorCode;
 pub use books::Books;
 pub use clock::Clock;

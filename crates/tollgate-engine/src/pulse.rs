@@ -100,6 +100,11 @@ impl Pulse {
         counts
     }
 
+    /// What has become of all requests.
+    pub(crate) fn decided(&self) -> Outcomes {
+        self.stripes.all()
+    }
+
     /// What has become of the requests of a front end.
     pub fn outcomes(&self, front: Front) -> Outcomes {
         self.stripes.of(front)

@@ -34,6 +34,7 @@ pub mod tiers;
 mod token;
 mod top;
 mod usage;
+mod webhook;
 
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ pub use openapi::document as openapi;
 pub use reload::{LastLoads, LoadedPolicy, RejectedPolicy, ReloadState};
 pub use service::AdminService;
 pub use token::{AdminToken, BadToken};
+pub use webhook::{Delivery, SigningSecret, UnusableSecret};
 
 use auth::{Failures, Sessions};
 use problem::{Error, Problem};
@@ -126,6 +128,7 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(policy::show::show))
         .routes(routes!(policy::validate::validate))
         .routes(routes!(alerts::list))
+        .routes(routes!(webhook::show))
         .routes(routes!(audit::list))
         .routes(routes!(openapi::show))
         .routes(routes!(metrics::metrics))

@@ -27,7 +27,6 @@ use tollgate_engine::Engine;
 
 use crate::listen::{Answers, Peer};
 use sessions::Verifying;
-pub use sessions::{NoSecret, challenge_secret};
 
 /// An answer of the decision API.
 pub type Reply = Response<Full<Bytes>>;

@@ -7,4 +7,9 @@ pub mod decision;
 mod dial;
 pub mod gateway;
 pub mod listen;
+mod post;
+mod secret;
 pub mod shape;
+pub mod trace;
+
+pub use secret::{NoSecret, secret_at};

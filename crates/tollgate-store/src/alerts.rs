@@ -1,11 +1,17 @@
 //! Alerts: what people should hear of, each once, whoever notices it and however often.
 //!
-//! Whoever notices something inserts its mark, unless it is there; with the mark, the alert comes into the list that
-//! people are shown. In a database both are one transaction. In Redis the mark lies with the home and holds the alert
-//! until that is in the list: whoever finds such a mark after a crash puts it there, where it can be only once.
+//! Some things happen, and are noted: whoever notices inserts a mark, unless it is there; with the mark, the alert comes
+//! into the list that people are shown. In a database both are one transaction. In Redis the mark lies with the home and
+//! holds the alert until that is in the list: whoever finds such a mark after a crash puts it there, where it can be only
+//! once. Other things begin and end: these fire under the name of their subject, and are resolved under it. What is to be
+//! delivered comes into the outbox in the same step.
 
+mod board;
 mod embedded;
+mod kind;
+mod outbox;
 pub(crate) mod text;
+mod title;
 
 use tollgate_core::limit::LimitName;
 use tollgate_core::plan::HomeId;
@@ -15,7 +21,11 @@ use crate::database::Database;
 use crate::directory::{Page, Paged, StoreError};
 use crate::redis::{self, Link};
 
-/// How many alerts are kept: the last ones.
+pub use board::Unshared;
+pub use kind::{AlertKind, AlertState, QuotaUse, RateCaller, RateUse};
+pub use outbox::{Letter, OUTBOX_MAX, Posted};
+
+/// How many alerts are kept: the last ones, and those that fire.
 pub const ALERTS_MAX: u32 = 1_000;
 
 /// An alert.
@@ -34,49 +44,26 @@ pub struct News {
     pub id: String,
     /// When it was noticed.
     pub at: Timestamp,
+    /// When it was over, if it is.
+    pub resolved_at: Option<Timestamp>,
     /// What happened.
     pub kind: AlertKind,
 }
 
-/// What happened.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum AlertKind {
-    /// So much of a quota is used.
-    QuotaThreshold {
-        /// At least so much of it, in percent.
-        percent: u8,
-        /// Of which quota.
-        quota: QuotaUse,
-    },
-    /// More than a quota is used, and billed.
-    QuotaOverage(QuotaUse),
-}
-
-impl AlertKind {
-    /// The word for it.
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::QuotaThreshold { .. } => "quota.threshold",
-            Self::QuotaOverage(_) => "quota.overage",
+impl News {
+    /// Whether it goes on.
+    pub const fn state(&self) -> AlertState {
+        match (self.kind.ends(), self.resolved_at) {
+            (false, _) => AlertState::Noted,
+            (true, None) => AlertState::Firing,
+            (true, Some(_)) => AlertState::Resolved,
         }
     }
-}
 
-/// How much of a quota is used.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct QuotaUse {
-    /// The id of the account.
-    pub account: String,
-    /// The name of the limit.
-    pub limit: String,
-    /// The id of the key whose own quota it is; nothing where the keys of the account share it.
-    pub key: Option<String>,
-    /// What is used.
-    pub used: u64,
-    /// Of how much.
-    pub amount: u64,
-    /// When the period ends; nothing where the window slides.
-    pub period_end: Option<Timestamp>,
+    /// When what it says last happened.
+    pub fn told_at(&self) -> Timestamp {
+        self.resolved_at.unwrap_or(self.at)
+    }
 }
 
 /// What is announced once.
@@ -107,6 +94,38 @@ pub enum Announced {
     Before,
 }
 
+/// Who is told besides those who look at the list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tell {
+    /// Whether it is to be delivered.
+    pub post: bool,
+    /// Whether other nodes are to hear of it, which have a list of their own.
+    pub nodes: bool,
+}
+
+impl Tell {
+    /// Nobody.
+    pub const NOBODY: Self = Self { post: false, nodes: false };
+}
+
+/// Which alerts of the list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// All that are kept.
+    All,
+    /// Those in this state.
+    In(AlertState),
+}
+
+impl Which {
+    pub(crate) fn has(self, news: &News) -> bool {
+        match self {
+            Self::All => true,
+            Self::In(state) => news.state() == state,
+        }
+    }
+}
+
 /// The alerts, wherever they are kept.
 #[derive(Clone, Debug)]
 pub enum Alerts {
@@ -119,18 +138,31 @@ pub enum Alerts {
 impl Alerts {
     /// Puts the news into the list, unless that was done under this mark. When it fails, it may have been done; doing
     /// it again does no harm.
-    pub async fn announce(&self, mark: Mark, news: News, now: Timestamp) -> Result<Announced, StoreError> {
+    pub async fn announce(
+        &self,
+        mark: Mark,
+        news: News,
+        tell: Tell,
+        now: Timestamp,
+    ) -> Result<Announced, StoreError> {
         match self {
-            Self::Embedded(database) => Ok(embedded::announce(database, mark, &news, now).await?),
-            Self::Shared(link) => Ok(redis::alerts::announce(link, &mark, &news, now).await?),
+            Self::Embedded(database) => Ok(embedded::announce(database, mark, &news, tell, now).await?),
+            Self::Shared(link) => Ok(redis::alerts::announce(link, &mark, &news, tell, now).await?),
         }
     }
 
     /// The alerts, the newest first.
-    pub async fn list(&self, page: Page) -> Result<Paged<Alert>, StoreError> {
+    pub async fn list(&self, page: Page, which: Which) -> Result<Paged<Alert>, StoreError> {
+        if which == Which::In(AlertState::Firing) {
+            let mut firing: Vec<Alert> = self.firing().await?.into_iter().map(|(_, alert)| alert).collect();
+            firing.sort_by_key(|alert| std::cmp::Reverse(alert.seq));
+            let before = page.after(u64::MAX).cast_unsigned();
+            firing.retain(|alert| alert.seq < before);
+            return Ok(page.of(firing, |alert| alert.seq));
+        }
         match self {
-            Self::Embedded(database) => Ok(embedded::list(database, page).await?),
-            Self::Shared(link) => Ok(redis::alerts::list(link, page).await?),
+            Self::Embedded(database) => Ok(embedded::list(database, page, which).await?),
+            Self::Shared(link) => Ok(redis::alerts::list(link, page, which).await?),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A home is one string and settling is one script, so all charges of a request are atomic and cost one round trip.
 //! What a call that was cut off has done is never guessed: [`Meters::resolve`] asks, and settles it for good.
 
-pub(crate) mod alerts;
+pub mod alerts;
 pub mod blocks;
 mod channel;
 pub mod check;

@@ -9,6 +9,7 @@ pub mod http;
 pub mod model;
 pub mod port;
 pub mod python;
+pub mod receiver;
 pub mod redis;
 pub mod server;
 pub mod upstream;

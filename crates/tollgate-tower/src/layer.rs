@@ -19,6 +19,7 @@ use crate::body::GuardedBody;
 use crate::denial::denial;
 use crate::future::Answering;
 use crate::guard::InFlight;
+use crate::note::Noted;
 use crate::passage::Passage;
 use crate::peer::Peer;
 
@@ -183,6 +184,9 @@ pub(crate) fn pass<B, R>(
     mut decision: Decision,
     mut request: Request<B>,
 ) -> Passing<B, R> {
+    if let Some(noted) = request.extensions().get::<Noted>() {
+        noted.set(&decision);
+    }
     if let Answer::Denied(reason) = &decision.answer {
         return Passing::Denied(Box::new(denial(&decision, reason)));
     }

@@ -14,6 +14,7 @@ mod future;
 mod guard;
 mod layer;
 mod merge;
+mod note;
 mod passage;
 mod peer;
 
@@ -22,4 +23,5 @@ pub use denial::{denial, problem};
 pub use future::Answering;
 pub use guard::InFlight;
 pub use layer::{Passed, Tollgate, TollgateLayer};
+pub use note::{Note, Noted};
 pub use peer::Peer;

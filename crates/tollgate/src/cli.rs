@@ -6,10 +6,13 @@ mod audit;
 mod block;
 mod check;
 mod client;
+mod explain;
 mod key;
+mod top;
 mod usage;
 
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -25,7 +28,9 @@ pub(crate) use audit::{Audit, AuditVerify};
 pub(crate) use block::{Block, BlockAdd, BlockList, BlockRemove};
 pub(crate) use check::Check;
 pub(crate) use client::{Client, ClientReset, ClientShow};
+pub(crate) use explain::Explain;
 pub(crate) use key::{Key, KeyCreate, KeyList, KeyRevoke, KeyRotate, KeyShow};
+pub(crate) use top::Top;
 pub(crate) use usage::{Against, ExportFormat, Period, Usage, UsageExport, UsageReconcile, UsageShow};
 
 /// An exact gatekeeper for APIs sold in plans: rate, quota and concurrency in one decision, recorded for the bill.
@@ -121,6 +126,25 @@ A place that the request takes among those in flight is given back at once.
 Exit status: 0 admitted, 1 denied or failed, 2 wrong usage.")]
     Check(Check),
 
+    /// Say why a request was refused: who called, under which policy, and what every limit said.
+    #[command(after_help = "\
+Examples:
+  tollgate explain dec_01m45yyrg00000000700000001
+  tollgate explain dec_01m45yyrg00000000700000001 --json | jq .limits
+
+The id is in the header X-Tollgate-Decision and in the body of every denial. It is known for an hour, to the server that
+decided.")]
+    Explain(Explain),
+
+    /// Watch a running server live: what it admits and refuses, why, and who calls most.
+    #[command(after_help = "\
+Examples:
+  tollgate top
+  tollgate top --json | jq .top.items
+
+Keys: q quits, r orders callers by refusals or by requests, p pauses.")]
+    Top(Top),
+
     /// Tell whether a running server takes requests, for health checks.
     #[command(after_help = "\
 Example:
@@ -187,6 +211,22 @@ pub(crate) struct Serve {
     /// A file that is told the addresses once every listener accepts.
     #[arg(long, value_name = "FILE", env = "TOLLGATE_READY_FILE")]
     pub(crate) ready_file: Option<PathBuf>,
+
+    /// Who collects traces: spans go to /v1/traces there, as OTLP in JSON. Absent: nobody.
+    #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_parser = upstream)]
+    pub(crate) otlp_endpoint: Option<HttpUrl>,
+
+    /// Of requests that are not part of a caller's trace, one in so many begins one.
+    #[arg(long, value_name = "N", env = "TOLLGATE_TRACE_ONE_IN", default_value = "1")]
+    pub(crate) trace_one_in: NonZeroU64,
+
+    /// What is sent along with traces, as `name=value,name=value`: from a variable only, since it may be a secret.
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_HEADERS", hide = true, hide_env_values = true)]
+    pub(crate) otlp_headers: Option<String>,
+
+    /// What this service is called in traces.
+    #[arg(long, env = "OTEL_SERVICE_NAME", hide = true, default_value = "tollgate")]
+    pub(crate) otlp_service: String,
 
     /// What is logged: `error`, `warn`, `info`, `debug`, or a filter such as `info,tollgate_server=debug`.
     #[arg(long, value_name = "FILTER", env = "TOLLGATE_LOG")]

@@ -10,9 +10,11 @@ mod check;
 mod client;
 mod completions;
 mod config;
+mod explain;
 mod key;
 mod ready;
 mod serve;
+mod top;
 mod usage;
 
 pub(crate) use serve::admin_token_path;
@@ -29,6 +31,8 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<Exit> {
         Command::Usage(command) => usage::run(command),
         Command::Audit(command) => audit::run(command),
         Command::Check(args) => check::run(args),
+        Command::Explain(args) => explain::run(args),
+        Command::Top(args) => top::run(args),
         Command::Ready(args) => ready::run(args),
         Command::Completions(args) => completions::run(args),
     }

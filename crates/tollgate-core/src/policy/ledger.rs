@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::identity::SecretSource;
 use super::url::HttpUrl;
 use crate::time::Nanos;
 
@@ -88,4 +89,6 @@ impl Default for LedgerSettings {
 pub struct Alerts {
     /// The URL that receives them.
     pub webhook: Option<HttpUrl>,
+    /// Where the secret is found that they are signed with; nothing: one that the server makes.
+    pub secret: Option<SecretSource>,
 }

@@ -5,6 +5,7 @@
 //! a decision looks at the front, the back, and rarely a handful of entries in between.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::{Amount, Answer, Ask, Verdict, Windowed, beyond, fit};
 use crate::time::{Nanos, Timestamp, Window};
@@ -59,12 +60,11 @@ pub struct Timeline {
     forgotten: u64,
 }
 
-/// What is taken from one entry.
+/// What is taken from some entries.
 struct Removal {
-    index: usize,
     removed: u64,
-    /// Whether nothing is left of it.
-    whole: bool,
+    /// Of these nothing is left.
+    gone: Range<usize>,
 }
 
 /// What becomes of a timeline.
@@ -81,11 +81,11 @@ pub enum TimelineStep {
         /// The instant it is added at.
         now: u64,
     },
-    /// This much is taken from the entry that counts until then.
+    /// This much is taken from the entries that count until then or longer, the first of them first.
     Remove {
         /// How much.
         cost: u64,
-        /// Which entry.
+        /// Until when they count at the least.
         until: u64,
     },
 }
@@ -112,7 +112,10 @@ impl Timeline {
             }
             Ask::Force(cost) => (Answer::Fits, add(cost.min(Amount::MAX - used))),
             Ask::Give { cost, charged_at } => {
-                (Answer::Fits, TimelineStep::Remove { cost, until: grain.until(rule, charged_at) })
+                let until = grain.until(rule, charged_at);
+                // Of what does not count any more nothing is given back.
+                let counts = until > now.as_nanos();
+                (Answer::Fits, if counts { TimelineStep::Remove { cost, until } } else { TimelineStep::Keep })
             }
         };
         (step, self.verdict(rule, step, expired, answer, now))
@@ -173,10 +176,13 @@ impl Timeline {
                 added = (cost > 0).then_some(until);
             }
             TimelineStep::Remove { cost, until } => {
-                if let Some(removal) = self.removal(cost, until).filter(|removal| removal.index >= expired) {
-                    used -= removal.removed;
-                    first += usize::from(removal.whole && removal.index == first);
-                    last -= usize::from(removal.whole && removal.index + 1 == last);
+                let Removal { removed, gone } = self.removal(cost, until);
+                used -= removed;
+                if gone.start == first {
+                    first = gone.end;
+                }
+                if gone.end == last {
+                    last = gone.start;
                 }
             }
         }
@@ -189,11 +195,14 @@ impl Timeline {
         Verdict { answer, used, next, reset }
     }
 
-    /// What taking `cost` from the entry that counts until `until` would do, if there is one.
-    fn removal(&self, cost: u64, until: u64) -> Option<Removal> {
-        let index = self.entries.binary_search_by_key(&until, |entry| entry.until).ok()?;
-        let held = self.entries[index].total - self.total_before(index);
-        Some(Removal { index, removed: cost.min(held), whole: cost >= held })
+    /// What taking `cost` from the entries that count until `until` or longer would do. The first of them holds it,
+    /// unless it was used under another kind of window, or while the clock was behind: then it is in later ones.
+    fn removal(&self, cost: u64, until: u64) -> Removal {
+        let from = self.entries.partition_point(|entry| entry.until < until);
+        let removed = cost.min(self.used_after(from));
+        let reached = self.total_before(from) + removed;
+        let end = self.entries.partition_point(|entry| entry.total <= reached);
+        Removal { removed, gone: from..end.max(from) }
     }
 
     /// How many entries at the front do not count any more.
@@ -246,15 +255,11 @@ impl Timeline {
     }
 
     fn remove(&mut self, cost: u64, until: u64) {
-        let Some(removal) = self.removal(cost, until) else {
-            return;
-        };
-        for entry in self.entries.range_mut(removal.index..) {
-            entry.total -= removal.removed;
+        let Removal { removed, gone } = self.removal(cost, until);
+        for entry in self.entries.range_mut(gone.end..) {
+            entry.total -= removed;
         }
-        if removal.whole {
-            self.entries.remove(removal.index);
-        }
+        self.entries.drain(gone);
     }
 
     /// Totals only ever grow; long before they could run over, they start again from what is still held.

@@ -23,6 +23,8 @@ pub enum CompareError {
     Flush(io::Error),
     /// The spool could not be read.
     Read(ReadError),
+    /// A record was begun long ago, and is not there yet.
+    Stalled,
     /// The book failed.
     Book(RollError),
     /// Usage could not be written with names.
@@ -53,6 +55,7 @@ impl fmt::Display for CompareError {
             Self::NoExport => f.write_str("nothing is exported: the policy has no `ledger.export`"),
             Self::Flush(error) => write!(f, "the spool could not be flushed: {error}"),
             Self::Read(error) => error.fmt(f),
+            Self::Stalled => f.write_str("a record is being written and not done: the machine is too busy, try again"),
             Self::Book(error) => error.fmt(f),
             Self::Export(error) => error.fmt(f),
             Self::Destination(error) => error.fmt(f),

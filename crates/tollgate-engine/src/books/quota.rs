@@ -131,7 +131,7 @@ impl Books {
             return Err(CompareError::Forgotten);
         }
         let mut seen: BTreeMap<u64, BTreeSet<NonZeroU32>> = BTreeMap::new();
-        spool.read(from, |_, record| {
+        read_all(spool, from, spool.tail(), |_, record| {
             if record.account != 0 && only.is_none_or(|only| only == record.account) {
                 seen.entry(record.account).or_default().extend(NonZeroU32::new(record.key_number));
             }

@@ -12,15 +12,15 @@ use tollgate_core::rule::{Amount, Rule};
 use tollgate_core::settle::Readings;
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::Timestamp;
-use tollgate_ledger::{Kind, Position, ReadError, Record, Spool};
+use tollgate_ledger::{Kind, Position, Record, Spool};
 use tollgate_store::meters::MeterTable;
 
 use super::error::CompareError;
 use crate::look::look_everywhere;
 use crate::snapshot::PolicySnapshot;
 
-/// How often it is waited for somebody who is in the middle of an append.
-const TRIES_MAX: u32 = 100_000;
+/// How often it is waited for somebody who is in the middle of an append, each time for up to a second.
+const WAITS_MAX: u32 = 10;
 
 /// An account whose quotas are counted.
 #[derive(Debug)]
@@ -154,14 +154,15 @@ pub(super) fn read_all(
     from: Position,
     until: Position,
     mut each: impl FnMut(Position, &Record),
-) -> Result<(), ReadError> {
-    let mut next = from;
-    for _ in 0..TRIES_MAX {
+) -> Result<(), CompareError> {
+    let mut next = spool.read_until(from, until, &mut each)?.next;
+    for _ in 0..WAITS_MAX {
         if next >= until {
-            break;
+            return Ok(());
         }
+        // It waits for whoever is in the middle of an append; what is not on disk then is read all the same.
+        let _ = spool.flush();
         next = spool.read_until(next, until, &mut each)?.next;
-        std::thread::yield_now();
     }
-    Ok(())
+    if next >= until { Ok(()) } else { Err(CompareError::Stalled) }
 }

@@ -40,7 +40,12 @@ impl Books {
                 continue;
             };
             let now = self.engine.now();
-            let mode = if drift > 0 { Mode::Force } else { Mode::Refund { charged_at: now } };
+            let mode = if drift > 0 {
+                Mode::Force
+            } else {
+                let rule = account.plan.tariff.limits().find(|limit| limit.name == count.limit);
+                Mode::Refund { charged_at: rule.map_or(now, |limit| limit.rule.oldest_at(now)) }
+            };
             let which = Charges::One(count.quota.id);
             let request = Request { cost: amount, mode, which, ..look(account, count.quota.key, now) };
             match &self.engine.shared {

@@ -75,6 +75,7 @@ impl Books {
             units: drifts.iter().sum(),
         };
         *self.last_check.lock() = Some(check);
+        self.engine.note_drift(&check);
         Ok(check)
     }
 }

@@ -192,9 +192,7 @@ fn most_of(decision: &Decision, limit: &LimitNow) -> Option<u64> {
         return (limit.remaining == 0).then_some(0);
     }
     let sold = decision.plan.as_ref()?.tariff.limits().find(|sold| sold.name == limit.name);
-    match sold.map_or(Some(0), |sold| sold.excess.reach()) {
-        // What goes beyond is billed, up to a point.
-        Some(reach) => Some(limit.capacity.saturating_add(reach).saturating_sub(limit.used)),
-        None => None,
-    }
+    // What goes beyond is billed, up to a point or without end.
+    let reach = sold.map_or(Some(0), |sold| sold.excess.reach())?;
+    Some(limit.capacity.saturating_add(reach).saturating_sub(limit.used))
 }

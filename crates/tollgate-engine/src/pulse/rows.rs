@@ -1,8 +1,8 @@
 //! Which counter is whose: names of tiers, routes and limits as small numbers, and a bounded number of counters.
 //!
-//! A name has a row, which it keeps for as long as the process lives, whatever is reloaded. A row has a counter for each
-//! outcome that was seen. When there are no more rows or counters, newcomers share those of `other`: nothing is lost, it
-//! is only not told apart.
+//! A name has a row, which it keeps for as long as the process lives, whatever is reloaded. A row has a counter for
+//! each outcome that was seen. When there are no more rows or counters, newcomers share those of `other`: nothing is
+//! lost, it is only not told apart.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! Where every decision is noticed, whatever front end asked for it: once, at the end of its way.
 
+use std::net::IpAddr;
+
 use tollgate_core::rule::Amount;
 use tollgate_core::time::Timestamp;
 
@@ -11,6 +13,7 @@ use super::top::Caller;
 use crate::decide::Way;
 use crate::decision::{Decision, StoreMode};
 use crate::engine::Engine;
+use crate::identify;
 use crate::request::{Credential, Front, Purpose};
 
 /// What was asked, as far as people are told about it.
@@ -25,6 +28,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) now: Timestamp,
     /// A number that no other decision of this process has.
     pub(crate) number: u64,
+    /// Where it came from.
+    pub(crate) address: Option<IpAddr>,
 }
 
 /// The same of a decision that waits for the disk, and is noticed when that has answered.
@@ -36,6 +41,7 @@ pub(crate) struct Late {
     cost: Option<Amount>,
     now: Timestamp,
     number: u64,
+    address: Option<IpAddr>,
 }
 
 impl<'a> Asked<'a> {
@@ -49,20 +55,21 @@ impl<'a> Asked<'a> {
             credential: Some(request.credential),
             now: way.now,
             number: way.slot.0,
+            address: request.address,
         }
     }
 }
 
 impl Late {
     fn of(asked: &Asked<'_>) -> Box<Self> {
-        let Asked { front, method, path, cost, now, number, .. } = *asked;
-        Box::new(Self { front, method: method.into(), path: path.into(), cost, now, number })
+        let Asked { front, method, path, cost, now, number, address, .. } = *asked;
+        Box::new(Self { front, method: method.into(), path: path.into(), cost, now, number, address })
     }
 
     fn asked(&self) -> Asked<'_> {
-        let Self { front, method, path, cost, now, number } = self;
-        let (front, cost, now, number) = (*front, *cost, *now, *number);
-        Asked { front, method, path, cost, credential: None, now, number }
+        let Self { front, method, path, cost, now, number, address } = self;
+        let (front, cost, now, number, address) = (*front, *cost, *now, *number, *address);
+        Asked { front, method, path, cost, credential: None, now, number, address }
     }
 }
 
@@ -148,6 +155,9 @@ impl Engine {
                 let row = pulse.rows.row(Kind::Limit, limit.as_str());
                 let outcome = Outcome::Refused(denial.error);
                 pulse.stripes.ours().count(pulse.rows.series(Kind::Limit, row, outcome));
+            }
+            if let Some(address) = asked.address {
+                self.alerting.refused.note(identify::prefixes(&self.homes, address).own);
             }
             pulse.kept.keep(Explanation::of(asked, decision, denial), asked.number);
         }

@@ -10,10 +10,7 @@ use tollgate_store::directory::StoreError;
 
 use super::{Level, Note, Span};
 use crate::engine::Engine;
-use crate::ids;
 
-/// What begins the id of an alert.
-const PREFIX: &str = "alr_";
 /// For so long after its end a period is remembered: what was noticed at its end may be announced later.
 const LATE: Nanos = Nanos::from_secs(3_600);
 /// How long it is waited after a store that was away.
@@ -79,8 +76,9 @@ impl Engine {
                 Level::Overage => AlertKind::QuotaOverage(quota.clone()),
                 _ => AlertKind::QuotaThreshold { percent: level.percent(), quota: quota.clone() },
             };
-            let news = News { id: self.alert_id(note), at: note.at, kind };
-            let announced = self.thresholds.alerts.announce(note.mark(level), news, note.at).await?;
+            let news = News { id: self.alert_id(note.at), at: note.at, resolved_at: None, kind };
+            let (mark, tell) = (note.mark(level), self.tell(false));
+            let announced = self.thresholds.alerts.announce(mark, news, tell, note.at).await?;
             if announced == Announced::Now {
                 self.thresholds.announced[level.place()].fetch_add(1, Ordering::Relaxed);
                 tracing::info!(
@@ -99,18 +97,12 @@ impl Engine {
     }
 
     /// What the account is called; nothing if it is deleted.
-    async fn account_id(&self, serial: u64) -> Result<Option<String>, StoreError> {
+    pub(crate) async fn account_id(&self, serial: u64) -> Result<Option<String>, StoreError> {
         if let Some(account) = self.directory.account_by_serial(serial) {
             return Ok(Some(account.id.to_string()));
         }
         let found = self.directory.find_account_by_serial(serial).await?;
         Ok(found.filter(|account| account.deleted_at.is_none()).map(|account| account.id.to_string()))
-    }
-
-    fn alert_id(&self, note: &Note) -> String {
-        let (id, _) = self.ids.next(note.at);
-        let digits = ids::digits(id.0);
-        format!("{PREFIX}{}", str::from_utf8(&digits).unwrap_or_default())
     }
 }
 

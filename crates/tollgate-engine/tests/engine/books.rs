@@ -1,8 +1,8 @@
 //! The books of a node: usage by the hour, meters that agree with the records, files that are sealed, records that go.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 
 use tokio::runtime::Runtime;
 use tollgate_core::time::Timestamp;
@@ -12,7 +12,9 @@ use tollgate_ledger::Hour;
 use tollgate_ledger::hour::ALL_HOURS;
 use tollgate_ledger::reconcile::Totals;
 use tollgate_ledger::usage::Step;
+use tollgate_store::alerts::{AlertState, Which};
 use tollgate_store::database::{Checkpoint, Database, MeterRow};
+use tollgate_store::directory::Page;
 use tollgate_testkit::dice::Dice;
 
 use crate::place::{Caller, NOW, Place, at, costing, header, policy, request};
@@ -155,10 +157,14 @@ fn meters_agree_with_the_records_while_requests_go_on() {
     let bed = Bed::new(PLANS);
     let callers: Vec<Caller> = ["monthly", "keyed", "metered"].map(|tier| bed.place.caller(tier)).into();
     let done = AtomicBool::new(false);
+    // Until everybody has used something there is nothing to compare.
+    let begun = Barrier::new(callers.len() + 1);
     std::thread::scope(|scope| {
         for caller in &callers {
-            let (place, done) = (&bed.place, &done);
+            let (place, done, begun) = (&bed.place, &done, &begun);
             scope.spawn(move || {
+                place.ask(&request(&caller.key), NOW);
+                begun.wait();
                 while !done.load(Ordering::Relaxed) {
                     let held = CallerRequest { hold: Hold::Yes, ..request(&caller.key) };
                     if let Some(permit) = place.engine.decide(&held, NOW).permit {
@@ -167,12 +173,14 @@ fn meters_agree_with_the_records_while_requests_go_on() {
                 }
             });
         }
+        begun.wait();
         for _ in 0..25 {
             let drifting = bed.drifting();
             if !drifting.is_empty() {
                 done.store(true, Ordering::Relaxed);
             }
             assert_eq!(drifting, []);
+            assert_eq!(bed.quotas().len(), callers.len());
         }
         done.store(true, Ordering::Relaxed);
     });
@@ -196,6 +204,32 @@ fn lose_meters(bed: Bed) -> Bed {
             Checkpoint { limits: Vec::new(), meters, idempotency: Vec::new(), position, now: NOW };
         database.save_checkpoint(checkpoint).wait().unwrap();
     }))
+}
+
+#[test]
+fn drift_fires_once_is_resolved_by_a_comparison_that_finds_none_and_fires_again() {
+    let bed = Bed::new(PLANS);
+    let monthly = bed.place.caller("monthly");
+    bed.admit(&monthly, 7, NOW);
+    let states = |bed: &Bed, now| -> Vec<AlertState> {
+        bed.runtime.block_on(bed.books.check()).unwrap();
+        bed.runtime.block_on(bed.place.engine.tend_alerts(now));
+        let alerts = bed.place.engine.alerts().list(Page::default(), Which::All);
+        let listed = bed.runtime.block_on(alerts).unwrap().items;
+        assert!(listed.iter().all(|alert| alert.news.kind.as_str() == "ledger.drift"), "{listed:?}");
+        listed.iter().map(|alert| alert.news.state()).collect()
+    };
+    assert_eq!(states(&bed, at(1)), []);
+    let bed = lose_meters(bed);
+    assert_eq!(states(&bed, at(2)), [AlertState::Firing]);
+    let bed = bed.restart(PLANS);
+    // Nobody has compared yet: it goes on.
+    bed.runtime.block_on(bed.place.engine.tend_alerts(at(3)));
+    assert_eq!(states(&bed, at(4)), [AlertState::Firing]);
+    bed.runtime.block_on(bed.books.repair(None, &Others::new())).unwrap();
+    assert_eq!(states(&bed, at(5)), [AlertState::Resolved]);
+    let bed = lose_meters(bed);
+    assert_eq!(states(&bed, at(6)), [AlertState::Firing, AlertState::Resolved]);
 }
 
 #[test]
@@ -225,7 +259,7 @@ fn a_meter_that_lost_usage_is_found_and_set_right_for_good() {
 }
 
 #[test]
-fn a_refund_that_straddles_a_change_of_window_is_found_and_set_right() {
+fn a_refund_that_straddles_a_change_of_window_is_given_back() {
     let bed = Bed::new(PLANS);
     let monthly = bed.place.caller("monthly");
     let held = CallerRequest { hold: Hold::Yes, ..costing(request(&monthly.key), 5) };
@@ -233,13 +267,28 @@ fn a_refund_that_straddles_a_change_of_window_is_found_and_set_right() {
     let daily = tollgate_core::policy::TierName::new("daily").unwrap();
     let directory = bed.place.engine.directory();
     bed.runtime.block_on(directory.set_tier("acct-monthly", daily, &crate::place::writer())).unwrap();
-    // What was used is one charge of this moment under the new window; what was charged before it has no place there.
+    // Under the new window, what was used before is one charge of this moment: it is given back from there.
     bed.admit(&monthly, 1, at(120));
     finish(&bed.place, &permit, 200, Some(1), at(121));
     assert_eq!(bed.usage(None), (2, 0));
-    assert_eq!(bed.drifting(), [("acct-monthly".to_owned(), "quota".to_owned(), 2, 6)]);
-    bed.runtime.block_on(bed.books.repair(None, &Others::new())).unwrap();
     assert_eq!((bed.drifting(), bed.used(&monthly, at(122))), (vec![], "2".to_owned()));
+}
+
+#[test]
+fn a_sliding_quota_that_counts_too_much_is_set_right_whenever_that_was_counted() {
+    let bed = Bed::new(PLANS);
+    let monthly = bed.place.caller("monthly");
+    bed.admit(&monthly, 5, NOW);
+    let daily = tollgate_core::policy::TierName::new("daily").unwrap();
+    let directory = bed.place.engine.directory();
+    bed.runtime.block_on(directory.set_tier("acct-monthly", daily, &crate::place::writer())).unwrap();
+    // More than a day old, and carried over all the same.
+    bed.admit(&monthly, 1, at(30 * HOUR));
+    bed.admit(&monthly, 1, at(30 * HOUR + 120));
+    bed.place.engine.clock().set(at(30 * HOUR + 240));
+    assert_eq!(bed.drifting(), [("acct-monthly".to_owned(), "quota".to_owned(), 2, 7)]);
+    bed.runtime.block_on(bed.books.repair(None, &Others::new())).unwrap();
+    assert_eq!((bed.drifting(), bed.used(&monthly, at(30 * HOUR + 241))), (vec![], "2".to_owned()));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
 mod abuse;
+mod alerting;
+mod alerting_shared;
 mod answers;
 mod audit;
 mod books;

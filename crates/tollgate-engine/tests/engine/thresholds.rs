@@ -2,7 +2,7 @@
 
 use tollgate_core::time::Timestamp;
 use tollgate_engine::{CallerRequest, Hold};
-use tollgate_store::alerts::{Alert, AlertKind, QuotaUse};
+use tollgate_store::alerts::{Alert, AlertKind, QuotaUse, Which};
 use tollgate_store::directory::Page;
 
 use crate::place::{Caller, NOW, Place, answer, at, costing, request, wait, writer};
@@ -33,7 +33,7 @@ fn spend(place: &Place, caller: &Caller, cost: u64, now: Timestamp) -> String {
 
 /// Every alert, the oldest first.
 fn alerts(place: &Place) -> Vec<Alert> {
-    let mut alerts = wait(place.engine.alerts().list(Page::default())).unwrap().items;
+    let mut alerts = wait(place.engine.alerts().list(Page::default(), Which::All)).unwrap().items;
     alerts.reverse();
     alerts
 }
@@ -41,6 +41,7 @@ fn alerts(place: &Place) -> Vec<Alert> {
 fn quota_of(alert: &Alert) -> &QuotaUse {
     match &alert.news.kind {
         AlertKind::QuotaThreshold { quota, .. } | AlertKind::QuotaOverage(quota) => quota,
+        other => panic!("no quota: {other:?}"),
     }
 }
 
@@ -51,6 +52,7 @@ fn announced(place: &Place) -> Vec<(String, u64)> {
         match alert.news.kind {
             AlertKind::QuotaThreshold { percent, .. } => (percent.to_string(), used),
             AlertKind::QuotaOverage(_) => ("overage".to_owned(), used),
+            other => panic!("no quota: {other:?}"),
         }
     };
     alerts(place).into_iter().map(said).collect()

@@ -8,7 +8,7 @@ use tollgate_core::policy::{Maxima, Proxies, TierName};
 use tollgate_core::rule::Amount;
 use tollgate_engine::{CallerRequest, Clustered, Engine, Hold};
 use tollgate_ledger::SpoolSettings;
-use tollgate_store::alerts::{Alert, AlertKind};
+use tollgate_store::alerts::{Alert, AlertKind, Which};
 use tollgate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Page, Scopes};
 use tollgate_store::key_text::KeyEnv;
 use tollgate_store::redis::{Address, LinkOptions};
@@ -52,7 +52,7 @@ async fn customer(engine: &Engine) -> String {
 }
 
 async fn alerts(engine: &Engine) -> Vec<Alert> {
-    engine.alerts().list(Page::default()).await.unwrap().items
+    engine.alerts().list(Page::default(), Which::All).await.unwrap().items
 }
 
 /// What was announced, in order.
@@ -60,6 +60,7 @@ fn levels(alerts: &[Alert]) -> Vec<String> {
     let level = |alert: &Alert| match &alert.news.kind {
         AlertKind::QuotaThreshold { percent, .. } => percent.to_string(),
         AlertKind::QuotaOverage(_) => "overage".to_owned(),
+        other => panic!("no quota: {other:?}"),
     };
     let mut levels: Vec<String> = alerts.iter().map(level).collect();
     levels.sort();

@@ -8,4 +8,4 @@ mod query;
 pub(crate) use body::{CsvText, JsonBody, JsonText, OptionalJsonBody, ShortText, YamlText, json};
 pub(crate) use object::{Object, wrong};
 pub(crate) use path::{AccountPath, KeyPath};
-pub(crate) use query::{ListParams, ListQuery, PlainListQuery, QueryPairs, unknown, wrong_query};
+pub(crate) use query::{ListParams, ListQuery, PlainListQuery, QueryPairs, page_limit, unknown, wrong_query};

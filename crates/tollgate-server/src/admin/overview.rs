@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use tollgate_engine::Front;
 use tollgate_engine::pulse::{Outcomes, Pulse, STEP_S, Step};
+use tollgate_engine::{Front, StoreMode};
 use utoipa::ToSchema;
 
 use super::asked::{OverviewParams, read_count};
@@ -161,11 +161,13 @@ pub(crate) async fn overview(
         in_flight: engine.in_flight(),
         homes: engine.homes(),
         blocks: engine.blocks_now(),
-        alerts_firing: alerts_firing(&admin),
+        alerts_firing: alerts_firing(&admin).await,
     }))
 }
 
-/// Alerts that are announced once do not fire, and there are no others yet.
-fn alerts_firing(_: &Admin) -> usize {
-    0
+/// How many alerts are firing. While the store cannot be asked, those of this node are.
+async fn alerts_firing(admin: &Admin) -> usize {
+    let engine = &admin.engine;
+    let own = engine.own_alerts().filter(|_| engine.store_mode() == StoreMode::Degraded);
+    own.unwrap_or_else(|| engine.alerts()).firing().await.map_or(0, |firing| firing.len())
 }

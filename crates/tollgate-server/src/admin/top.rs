@@ -59,8 +59,8 @@ impl From<TopCaller> for TopItem {
 
 /// List who sends or is refused most
 ///
-/// Over the last one to two minutes, as this node has seen it. At most 256 callers are kept, so a count may be too large
-/// by one in 256 of all requests; above 1,000 requests a second one in 32 is looked at and counts for 32.
+/// Over the last one to two minutes, as this node has seen it. At most 256 callers are kept, so a count may be too
+/// large by one in 256 of all requests; above 1,000 requests a second one in 32 is looked at and counts for 32.
 /// `error_at_most` has both.
 #[utoipa::path(
     get,

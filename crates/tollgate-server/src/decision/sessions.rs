@@ -3,7 +3,6 @@
 //! Nothing is kept about it: the cookie is signed. Whatever goes wrong, there is no cookie.
 
 mod asked;
-mod secret;
 mod siteverify;
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,7 +17,6 @@ use tollgate_core::time::Timestamp;
 use tollgate_engine::Engine;
 use tollgate_engine::identify::SessionId;
 
-pub use secret::{NoSecret, challenge_secret};
 use siteverify::{Verdict, verify};
 
 use super::refusal::Refusal;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
 mod accounts;
+mod alerts;
 mod audit;
 mod auth;
 mod blocks;
@@ -30,3 +31,4 @@ mod secrets;
 mod session;
 mod socket;
 mod usage;
+mod webhook;

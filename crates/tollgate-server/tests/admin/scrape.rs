@@ -16,8 +16,8 @@ const SERIES_MAX: usize = 2_000;
 fn policy() -> String {
     let mut text = String::from("tiers:\n");
     for number in 0..MANY {
-        writeln!(text, "  tier-{number}: {{rate: 2, burst: 3, limits: {{of-{number}: {{algorithm: fixed_window, limit: 2/hour}}}}}}")
-            .unwrap();
+        let own = format!("of-{number}: {{algorithm: fixed_window, limit: 2/hour}}");
+        writeln!(text, "  tier-{number}: {{rate: 2, burst: 3, limits: {{{own}}}}}").unwrap();
     }
     text.push_str("routes:\n");
     for number in 0..MANY {

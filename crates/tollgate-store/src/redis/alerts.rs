@@ -4,6 +4,11 @@
 //! mark is written first and holds the alert until that is in the list. The list is a sorted set of the very texts,
 //! so that the same alert put there again, by whoever finds such a mark, is there once.
 
+pub(crate) mod board;
+pub mod counts;
+pub(crate) mod outbox;
+mod script;
+
 use std::time::Duration;
 
 use redis::{Cmd, FromRedisValue, cmd};
@@ -11,13 +16,21 @@ use tokio::time::Instant;
 use tollgate_core::time::{Nanos, Timestamp};
 
 use super::link::{Link, QueryError};
-use crate::alerts::{ALERTS_MAX, Alert, Announced, Mark, News, text};
+use crate::alerts::{ALERTS_MAX, Alert, Announced, Mark, News, OUTBOX_MAX, Tell, Which, text};
 use crate::directory::{Page, Paged, RedisError};
 
 /// A sorted set: each alert behind its number, by that number.
 const LIST: &str = "tg1:{alerts}:list";
-/// A hash: the last number.
+/// A hash: the last numbers, and how delivering goes.
 const STATE: &str = "tg1:{alerts}:state";
+/// A hash: the alert that goes on behind its number, by its subject.
+const FIRING: &str = "tg1:{alerts}:firing";
+/// A sorted set: what is to be delivered, behind its place in line and when it happened, by that place.
+const OUTBOX: &str = "tg1:{alerts}:outbox";
+/// A hash: the id of the last alert that a node told others of, by its subject.
+const TOLD: &str = "tg1:{alerts}:told";
+/// What scripts are given, in their order.
+const KEYS: [&str; 5] = [LIST, STATE, FIRING, OUTBOX, TOLD];
 /// What a mark holds whose alert is in the list.
 const DONE: &str = "done";
 /// How long an answer may take: nobody's request is held up by it.
@@ -31,6 +44,7 @@ pub(crate) async fn announce(
     link: &Link,
     mark: &Mark,
     news: &News,
+    tell: Tell,
     now: Timestamp,
 ) -> Result<Announced, RedisError> {
     let key = key_of(mark);
@@ -39,7 +53,7 @@ pub(crate) async fn announce(
         match found.as_deref() {
             Some(DONE) => return Ok(Announced::Before),
             Some(pending) => {
-                publish(link, &key, pending).await?;
+                publish(link, &key, pending, tell).await?;
                 return Ok(Announced::Before);
             }
             None => {}
@@ -49,7 +63,7 @@ pub(crate) async fn announce(
         let mut set = cmd("SET");
         set.arg(&key).arg(&pending).arg("NX").arg("PX").arg(life_ms(mark, now));
         if ask::<Option<String>>(link, &set).await?.is_some() {
-            publish(link, &key, &pending).await?;
+            publish(link, &key, &pending, tell).await?;
             return Ok(Announced::Now);
         }
     }
@@ -57,11 +71,13 @@ pub(crate) async fn announce(
 }
 
 /// Puts an alert into the list, and notes that it is there.
-async fn publish(link: &Link, key: &str, pending: &str) -> Result<(), RedisError> {
+async fn publish(link: &Link, key: &str, pending: &str, tell: Tell) -> Result<(), RedisError> {
     let nonsense = || RedisError::Nonsense(format!("the mark {key}"));
-    let (seq, _) = pending.split_once(' ').ok_or_else(nonsense)?;
-    let _: u64 = ask(link, cmd("ZADD").arg(LIST).arg(seq).arg(pending)).await?;
-    let _: u64 = ask(link, cmd("ZREMRANGEBYRANK").arg(LIST).arg(0).arg(-1 - i64::from(ALERTS_MAX))).await?;
+    let (seq, body) = pending.split_once(' ').ok_or_else(nonsense)?;
+    let at = text::read(body).ok_or_else(nonsense)?.told_at();
+    let letter = if tell.post { body } else { "" };
+    let arguments = [seq, pending, &ALERTS_MAX.to_string(), letter, &digits(at), &OUTBOX_MAX.to_string()];
+    let _: u64 = script::run(link, &script::NOTE, &KEYS, &arguments).await?;
     let _: Option<String> = ask(link, cmd("SET").arg(key).arg(DONE).arg("XX").arg("KEEPTTL")).await?;
     Ok(())
 }
@@ -77,25 +93,38 @@ fn key_of(mark: &Mark) -> String {
     format!("tg1:{{{:032x}}}:once:{limit}:{sharer}:{amount}:{threshold}:{period}", home.0)
 }
 
-pub(crate) async fn list(link: &Link, page: Page) -> Result<Paged<Alert>, RedisError> {
+/// An instant as text that sorts as it does.
+fn digits(at: Timestamp) -> String {
+    format!("{:020}", at.as_nanos())
+}
+
+pub(crate) async fn list(link: &Link, page: Page, which: Which) -> Result<Paged<Alert>, RedisError> {
     let mut newest_first = cmd("ZRANGE");
     newest_first.arg(LIST).arg(format!("({}", page.after(u64::MAX))).arg("-inf").arg("BYSCORE").arg("REV");
-    newest_first.arg("LIMIT").arg(0).arg(page.rows());
+    let rows = if which == Which::All { page.rows() } else { ALERTS_MAX };
+    newest_first.arg("LIMIT").arg(0).arg(rows);
     let rows: Vec<String> = ask(link, &newest_first).await?;
-    let alert = |row: String| {
-        let (seq, body) = row.split_once(' ')?;
-        Some(Alert { seq: seq.parse().ok()?, news: text::read(body)? })
-    };
-    let items: Option<Vec<Alert>> = rows.into_iter().map(alert).collect();
-    let items = items.ok_or_else(|| RedisError::Nonsense("an alert".to_owned()))?;
+    let items: Option<Vec<Alert>> = rows.iter().map(|row| alert(row)).collect();
+    let mut items = items.ok_or_else(|| RedisError::Nonsense("an alert".to_owned()))?;
+    items.retain(|alert| which.has(&alert.news));
     Ok(page.of(items, |alert| alert.seq))
 }
 
+/// The alert behind its number.
+fn alert(row: &str) -> Option<Alert> {
+    let (seq, body) = row.split_once(' ')?;
+    Some(Alert { seq: seq.parse().ok()?, news: text::read(body)? })
+}
+
 async fn ask<T: FromRedisValue>(link: &Link, command: &Cmd) -> Result<T, RedisError> {
-    link.query_before(command, Instant::now() + PATIENCE).await.map_err(|error| match error {
+    link.query_before(command, Instant::now() + PATIENCE).await.map_err(error_of)
+}
+
+fn error_of(error: QueryError) -> RedisError {
+    match error {
         QueryError::NotSent => RedisError::Away("it is not connected".to_owned()),
         QueryError::Unknown(why) => RedisError::Away(why),
         QueryError::Refused(answer) => RedisError::Refused(answer.to_string()),
         QueryError::Garbled(why) => RedisError::Nonsense(why),
-    })
+    }
 }

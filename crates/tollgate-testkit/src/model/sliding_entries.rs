@@ -81,12 +81,15 @@ impl Algorithm for SlidingEntries {
         self.entries.retain(|entry| entry.amount > 0);
     }
 
-    fn refund(&mut self, cost: u64, charged_at: Nanos, _at: &At) {
-        let charged = self.start_of(charged_at);
-        for entry in &mut self.entries {
-            if entry.start == charged {
-                entry.amount = entry.amount.saturating_sub(cost);
-            }
+    fn refund(&mut self, cost: u64, charged_at: Nanos, at: &At) {
+        let charged = Entry { start: self.start_of(charged_at), amount: cost };
+        if at.now >= self.forgotten(&charged) {
+            return;
+        }
+        let mut left = cost;
+        for entry in self.entries.iter_mut().filter(|entry| entry.start >= charged.start) {
+            let taken = left.min(entry.amount);
+            (left, entry.amount) = (left - taken, entry.amount - taken);
         }
         self.entries.retain(|entry| entry.amount > 0);
     }

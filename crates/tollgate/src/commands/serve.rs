@@ -10,6 +10,7 @@ mod ready;
 mod secrets;
 mod signals;
 mod store;
+mod traces;
 mod upkeep;
 mod watch;
 
@@ -18,8 +19,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use tollgate_core::file::render;
-use tollgate_core::policy::Document;
-use tollgate_engine::Books;
+use tollgate_core::policy::{Document, StoreSettings};
+use tollgate_core::time::Nanos;
+use tollgate_engine::{Books, Engine};
+use tollgate_server::admin::Delivery;
 use tollgate_server::listen::Shutdown;
 
 use crate::cli::Serve;
@@ -29,6 +32,7 @@ use data_dir::DataDir;
 pub(crate) use data_dir::admin_token_path;
 use listeners::Listeners;
 use policy_file::{Fixed, Loaded, PolicyFile};
+use ready::Addresses;
 use secrets::Secrets;
 
 /// How long the end waits for what is left to be announced.
@@ -69,7 +73,9 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     let data_dir = DataDir::open(&args.data_dir)?;
     let secrets = Secrets::load(data_dir.path())?;
     let server = document.server.clone();
-    let engine = Arc::new(store::open(&data_dir, &secrets, document).await?);
+    let store_kind = if document.store == StoreSettings::Embedded { "embedded" } else { "redis" };
+    let (engine, recovery) = store::open(&data_dir, &secrets, document).await?;
+    let engine = Arc::new(engine);
     let journal = tokio::spawn({
         let engine = Arc::clone(&engine);
         async move { engine.keep_journal().await }
@@ -78,13 +84,13 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
         let engine = Arc::clone(&engine);
         async move { engine.keep_thresholds().await }
     });
-    policy_file::warn_of_unenforced(engine.policy().policy());
     policy_file::warn_of_missing(engine.policy().policy());
     let state = policy_file::reload_state(loaded, from, &engine);
     let books = Arc::new(
         Books::open(Arc::clone(&engine), data_dir.path()).context("cannot open the books of usage")?,
     );
-    let upkeep = upkeep::Upkeep::start(&books)?;
+    let delivery = Delivery::new(Arc::clone(&engine), secrets.webhook.clone());
+    let upkeep = upkeep::Upkeep::start(&books, delivery)?;
     let reload = {
         let (from, engine, state) = (from.clone(), Arc::clone(&engine), Arc::clone(&state));
         // As written, and not as overridden: that is what the file is compared with when it changes.
@@ -97,7 +103,9 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     let (_watch, nudges) = watch::start(from.path(), reload)?;
     let shutdown = Shutdown::new();
     let addresses = listeners.addresses();
-    let serving = listeners.serve(&books, &secrets.admin_token, state, &server, &shutdown)?;
+    let tracing = traces::Tracing::start(args, &engine)?;
+    let traces = tracing.traces.clone();
+    let serving = listeners.serve(&books, &secrets.admin_token, state, &server, &shutdown, traces)?;
     // Whoever is told that it is ready may send a signal at once.
     let signals = signals::Signals::listen()?;
     // Whoever brings plans of their own has no use for keys that nobody asked for.
@@ -111,17 +119,34 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     if let Some(path) = &args.ready_file {
         ready::write(path, addresses)?;
     }
-    tracing::info!(gateway = %addresses.gateway, decision = %addresses.decision, admin = %addresses.admin, "ready");
+    log_ready(&engine, store_kind, addresses, recovery).await;
     signals.until_the_end(&nudges).await;
     tracing::info!("ending: no new requests, those in flight are finished");
     shutdown.begin();
     serving.ended().await;
+    tracing.end().await;
     journal.abort();
     thresholds.abort();
     // What is not announced now is noticed again by the next request of the account.
     let _ = tokio::time::timeout(ANNOUNCING, engine.announce_thresholds()).await;
     upkeep.stop();
     finish(&books)
+}
+
+/// What was started, in one line.
+async fn log_ready(engine: &Engine, store: &str, addresses: Addresses, recovery: Nanos) {
+    let accounts = engine.directory().counts().await.map(|counts| counts.accounts).ok();
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        policy = engine.policy().version(),
+        store,
+        gateway = %addresses.gateway,
+        decision = %addresses.decision,
+        admin = %addresses.admin,
+        accounts,
+        recovery_ms = recovery.as_millis_ceil(),
+        "ready"
+    );
 }
 
 /// Leaves everything on disk, so that the next start has nothing to count again.

@@ -12,7 +12,7 @@ use crate::run::run;
 fn every_example_loads_and_can_be_explained() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let examples = golden::names(&folder, ".yaml");
-    for wanted in ["full", "minimal"] {
+    for wanted in ["full", "minimal", "regulatory-hub", "cistern", "trackersync", "saas-plans", "user-api"] {
         assert!(examples.contains(wanted), "{wanted}.yaml is missing");
     }
     for name in examples {

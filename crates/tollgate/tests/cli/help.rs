@@ -4,7 +4,7 @@ use crate::golden;
 use crate::run::run;
 
 /// Every command with the golden file of its help.
-const COMMANDS: [(&str, &[&str]); 34] = [
+const COMMANDS: [(&str, &[&str]); 36] = [
     ("help.txt", &[]),
     ("help-serve.txt", &["serve"]),
     ("help-config.txt", &["config"]),
@@ -37,6 +37,8 @@ const COMMANDS: [(&str, &[&str]); 34] = [
     ("help-audit.txt", &["audit"]),
     ("help-audit-verify.txt", &["audit", "verify"]),
     ("help-check.txt", &["check"]),
+    ("help-explain.txt", &["explain"]),
+    ("help-top.txt", &["top"]),
     ("help-ready.txt", &["ready"]),
     ("help-completions.txt", &["completions"]),
 ];

@@ -16,6 +16,7 @@ mod explain;
 mod golden;
 mod help;
 mod lists;
+mod live;
 mod refusals;
 mod run;
 mod schema;

@@ -27,7 +27,7 @@ fn answer(node: &Bed, peek: bool) -> String {
 }
 
 fn soon(node: &Bed, expected: &str) {
-    wait::within(Duration::from_secs(1), expected, || (answer(node, true) == expected).then_some(()));
+    wait::within(Duration::from_secs(5), expected, || (answer(node, true) == expected).then_some(()));
 }
 
 fn listed(node: &Bed) -> Vec<Value> {

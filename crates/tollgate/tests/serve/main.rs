@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 #![expect(clippy::panic, reason = "an answer that may not be fails its test with what it was")]
 
+mod alerting;
 mod alerts;
 mod answers;
 mod attacks;
@@ -41,6 +42,7 @@ mod stop;
 mod storm;
 mod strict;
 mod tally;
+mod traces;
 mod tracker;
 mod traffic;
 mod unfit_stores;

@@ -119,7 +119,7 @@ impl Nodes {
     #[track_caller]
     fn wait_until(&self, mode: &str) {
         for node in self.both() {
-            wait::within(Duration::from_secs(2), mode, || {
+            wait::within(Duration::from_secs(20), mode, || {
                 (node.health()["store"]["mode"] == mode).then_some(())
             });
             let metrics = node.admin(Asked::get("/metrics")).text();

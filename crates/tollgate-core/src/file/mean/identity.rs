@@ -2,7 +2,7 @@
 
 use crate::file::sink::Sink;
 use crate::file::typed::{
-    At, ChallengeBody, Field, IdentityBody, List, Named, SessionCookieBody, Text, TierBody,
+    At, ChallengeBody, Field, IdentityBody, List, Named, SessionCookieBody, Text, TierBody, Verbatim,
 };
 use crate::file::yaml::shown;
 use crate::policy::{Challenge, HeaderName, Identity, KeyPlace, SecretSource, SessionCookie, TierName};
@@ -189,14 +189,17 @@ fn anonymous(at: &At<Text>, tiers: &Field<Named<TierBody>>, sink: &mut Sink) -> 
 fn challenge(body: &ChallengeBody, sink: &mut Sink) -> Option<Challenge> {
     let example = "https://challenges.cloudflare.com/turnstile/v0/siteverify";
     let verify_url = body.verify_url.given().and_then(|at| super::server::http_url(at, example, sink));
-    let secret = body.secret.given().and_then(|at| {
-        let source = SecretSource::parse(&at.value.0);
-        if source.is_none() {
-            // What was typed is not repeated: it is probably the secret.
-            let message = "a secret may not stand in the policy file, only where it is found";
-            sink.report_secret(at.place, message, "write env:NAME_OF_A_VARIABLE or file:/path/to/the/secret");
-        }
-        source
-    });
+    let secret = body.secret.given().and_then(|at| secret_source(at, sink));
     Some(Challenge { verify_url: verify_url?, secret: secret? })
+}
+
+/// Where a secret is found.
+pub(super) fn secret_source(at: &At<Verbatim>, sink: &mut Sink) -> Option<SecretSource> {
+    let source = SecretSource::parse(&at.value.0);
+    if source.is_none() {
+        // What was typed is not repeated: it is probably the secret.
+        let message = "a secret may not stand in the policy file, only where it is found";
+        sink.report_secret(at.place, message, "write env:NAME_OF_A_VARIABLE or file:/path/to/the/secret");
+    }
+    source
 }

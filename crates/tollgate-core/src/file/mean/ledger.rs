@@ -86,5 +86,9 @@ pub(super) fn alerts(body: &AlertsBody, sink: &mut Sink) -> Option<Alerts> {
         None => Some(None),
         Some(at) => super::server::http_url(at, "https://alerts.example/tollgate", sink).map(Some),
     };
-    Some(Alerts { webhook: webhook? })
+    let secret = match body.secret.given() {
+        None => Some(None),
+        Some(at) => super::identity::secret_source(at, sink).map(Some),
+    };
+    Some(Alerts { webhook: webhook?, secret: secret? })
 }

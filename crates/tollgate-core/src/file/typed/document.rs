@@ -2,7 +2,7 @@
 
 use super::{
     BlocksBody, EdgeBody, IdentityBody, List, Named, Percentage, PressureBody, ReputationBody, RouteBody,
-    ServerBody, SheddingBody, Span, Text, TierBody, body, words,
+    ServerBody, SheddingBody, Span, Text, TierBody, Verbatim, body, words,
 };
 
 body! {
@@ -108,5 +108,8 @@ body! {
     struct AlertsBody {
         /// The URL that receives them, signed. Default: none.
         "webhook" => webhook: Text,
+        /// Where the secret is found that they are signed with: `env:NAME` or `file:/path`. Default: `webhook-secret` in
+        /// the data directory, which is made when it is missing.
+        "secret" => secret: Verbatim,
     }
 }

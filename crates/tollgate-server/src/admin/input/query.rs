@@ -54,7 +54,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PlainListQuery {
                 return Err(wrong_query(&name, "is given twice"));
             }
             match name.as_str() {
-                "limit" => query.limit = limit(&value)?,
+                "limit" => query.limit = page_limit(&value)?,
                 "cursor" => query.cursor = Some(value),
                 _ => return Err(unknown(&name, &["limit", "cursor"])),
             }
@@ -83,7 +83,7 @@ async fn pairs<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<Vec<(Stri
 }
 
 /// Digits only: a sign or blanks are no part of a count.
-fn limit(text: &str) -> Result<PageLimit, Problem> {
+pub(crate) fn page_limit(text: &str) -> Result<PageLimit, Problem> {
     let digits = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
     let rows = if digits { text.parse().unwrap_or(u64::MAX) } else { 0 };
     PageLimit::new(rows).map_err(|error| of_field(&error))

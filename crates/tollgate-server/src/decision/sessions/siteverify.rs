@@ -18,8 +18,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tollgate_core::policy::Challenge;
 
-use super::secret::{NoSecret, challenge_secret};
 use crate::dial::{Address, DialError, Offer, dial};
+use crate::secret::{NoSecret, secret_at};
 
 /// From the first byte of the call to the last of its answer. Someone waits in front of a page for it.
 const CALL_TIME_MAX: Duration = Duration::from_secs(5);
@@ -74,7 +74,7 @@ impl fmt::Display for Why {
 pub(super) async fn verify(challenge: &Challenge, response: &str, address: Option<IpAddr>) -> Verdict {
     let source = challenge.secret.clone();
     // A file may be slow, or no file at all.
-    let secret = async { tokio::task::spawn_blocking(move || challenge_secret(&source)).await.ok() };
+    let secret = async { tokio::task::spawn_blocking(move || secret_at(&source)).await.ok() };
     let asked = async {
         let secret = secret.await.ok_or(Why::Late)?.map_err(Why::NoSecret)?;
         let (to, request) = call(challenge, &secret, response, address).ok_or(Why::Url)?;

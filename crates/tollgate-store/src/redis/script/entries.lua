@@ -117,50 +117,48 @@ if large then
     end
   end
 
+  -- Takes it from the entries that count as long as what is given back, or longer: the first of them first.
   give = function(limit, cost, charged)
     local wanted = till(limit, charged)
     limit.walked = nil
-    if limit.v3 == 0 or wanted > limit.v1 then return end
-    if wanted == limit.v1 then
-      if cost > limit.v2 then cost = limit.v2 end
-      limit.v2, limit.v3 = limit.v2 - cost, limit.v3 - cost
-      if limit.v2 > 0 then return end
+    if limit.v3 == 0 or wanted <= now or wanted > limit.v1 then return end
+    local from, behind = 0, limit.v5
+    if wanted == limit.v1 then from = behind end
+    while from < behind do
+      local middle = floor((from + behind) / 2)
+      local row = call('LINDEX', limit.key, middle)
+      if not row then return end
+      if unpack_from('<d', row) < wanted then from = middle + 1 else behind = middle end
+    end
+    local gone = 0
+    while cost > 0 and from + gone < limit.v5 do
+      local ends, amount = unpack_from('<dd', call('LINDEX', limit.key, from + gone))
+      if cost < amount then
+        call('LSET', limit.key, from + gone, pack('<dd', ends, amount - cost))
+        limit.v3, cost = limit.v3 - cost, 0
+      else
+        call('LSET', limit.key, from + gone, '')
+        limit.v3, cost, gone = limit.v3 - amount, cost - amount, gone + 1
+      end
+    end
+    if gone > 0 then
+      call('LREM', limit.key, gone, '')
+      limit.v5 = limit.v5 - gone
+    end
+    if cost > limit.v2 then cost = limit.v2 end
+    limit.v2, limit.v3 = limit.v2 - cost, limit.v3 - cost
+    if limit.v2 == 0 then
       local row = limit.v5 > 0 and call('RPOP', limit.key)
       if row then
         limit.v1, limit.v2 = unpack_from('<dd', row)
         limit.v5 = limit.v5 - 1
-        if limit.v5 == 0 then limit.v6 = 0 end
       else
-        limit.v1, limit.v2, limit.v3, limit.v4, limit.v5, limit.v6 = 0, 0, 0, 0, 0, 0
+        limit.v1, limit.v3, limit.v4 = 0, 0, 0
       end
-      return
     end
-    local low, high = 0, limit.v5 - 1
-    while low <= high do
-      local middle = floor((low + high) / 2)
-      local row = call('LINDEX', limit.key, middle)
-      if not row then return end
-      local ends, amount = unpack_from('<dd', row)
-      if ends == wanted then
-        if cost > amount then cost = amount end
-        limit.v3 = limit.v3 - cost
-        if cost < amount then
-          call('LSET', limit.key, middle, pack('<dd', ends, amount - cost))
-          return
-        end
-        call('LSET', limit.key, middle, '')
-        call('LREM', limit.key, 1, '')
-        limit.v5 = limit.v5 - 1
-        if limit.v5 == 0 then limit.v6 = 0 end
-        if middle == 0 then
-          limit.v4 = limit.v5 > 0 and unpack_from('<d', call('LINDEX', limit.key, 0)) or limit.v1
-        end
-        return
-      elseif ends < wanted then
-        low = middle + 1
-      else
-        high = middle - 1
-      end
+    if limit.v5 == 0 then limit.v6 = 0 end
+    if gone > 0 and from == 0 and limit.v3 > 0 then
+      limit.v4 = limit.v5 > 0 and unpack_from('<d', call('LINDEX', limit.key, 0)) or limit.v1
     end
   end
 end

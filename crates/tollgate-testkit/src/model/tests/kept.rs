@@ -53,9 +53,16 @@ fn a_refund_is_made_on_the_carried_meter_which_then_stays() {
 }
 
 #[test]
-fn a_refund_that_gives_back_nothing_still_keeps_the_carried_meter() {
+fn what_was_charged_before_a_meter_was_carried_is_given_back_from_what_was_carried() {
     let mut home = with_six();
     home.give_back(LOG, 2, NOW, NOW + S);
+    assert_eq!(home.says(LOG, NOW + 61 * S), (4, 2, 540 * S, 540 * S));
+}
+
+#[test]
+fn a_refund_that_gives_back_nothing_still_keeps_the_carried_meter() {
+    let mut home = with_six();
+    home.give_back(LOG, 2, NOW + 2 * S, NOW + S);
     assert_eq!(home.says(LOG, NOW + 61 * S), (6, 0, 540 * S, 540 * S));
 }
 

@@ -25,6 +25,7 @@ fn a_log_gives_back_what_was_charged_at_that_instant() {
     home.take(LOG, 2, 104 * S);
     home.give_back(LOG, 2, 104 * S, 105 * S);
     assert_eq!(home.says(LOG, 105 * S), (1, 2, 5 * S, 5 * S));
+    // Nothing was used then, nor later.
     home.give_back(LOG, 1, 100 * S + 1, 105 * S);
     assert_eq!(home.says(LOG, 105 * S).0, 1);
 }

@@ -90,6 +90,11 @@ pub(crate) fn admin_token_path(data_dir: &Path) -> PathBuf {
     data_dir.join("admin-token")
 }
 
+/// What alerts are signed with where the policy says nothing else.
+pub(super) fn webhook_secret_path(data_dir: &Path) -> PathBuf {
+    data_dir.join("webhook-secret")
+}
+
 pub(super) fn secret_path(data_dir: &Path) -> PathBuf {
     data_dir.join("secret")
 }

@@ -10,6 +10,7 @@ use tollgate_server::admin::{AdminService, AdminState, AdminToken, ReloadState, 
 use tollgate_server::decision::DecisionService;
 use tollgate_server::gateway::gateway;
 use tollgate_server::listen::{Listener, ServeSettings, Shutdown, TlsCell, serve};
+use tollgate_server::trace::{Traced, Traces};
 
 use super::ready::Addresses;
 
@@ -58,12 +59,13 @@ impl Listeners {
         reload: Arc<ReloadState>,
         server: &ServerSettings,
         shutdown: &Shutdown,
+        traces: Option<Arc<Traces>>,
     ) -> anyhow::Result<Serving> {
         let engine = books.engine();
         let token = AdminToken::new(admin_token).context("the admin token cannot be used")?;
         let admin = AdminService::new(router(AdminState { books: Arc::clone(books), token, reload }));
         let decision = DecisionService::new(Arc::clone(engine));
-        let gateway = gateway(Arc::clone(engine), server)?;
+        let gateway = Traced::new(gateway(Arc::clone(engine), server)?, traces);
         let plain = ServeSettings::new(server, None);
         let secured = ServeSettings::new(server, self.tls.0.clone()).behind_proxies(server);
         let mut serving = JoinSet::new();

@@ -4,11 +4,16 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::data_dir::{admin_token_path, kept_secret, secret_path};
+use tollgate_server::admin::SigningSecret;
+
+use super::data_dir::{admin_token_path, kept_secret, secret_path, webhook_secret_path};
 use crate::environment;
 
 /// Fewer characters than this can be guessed.
 const LENGTH_ADVISED: usize = 16;
+
+/// What the secret of alerts is made from, so that all nodes with one secret sign alike.
+const WEBHOOK: &str = "tollgate 2026-11-16 signatures of alerts";
 
 /// The server's secret, and the token of its admin API.
 pub(super) struct Secrets {
@@ -19,6 +24,8 @@ pub(super) struct Secrets {
     pub(super) secret: String,
     /// What sessions are signed with: the first one signs. None: the secret itself.
     pub(super) sessions: Vec<String>,
+    /// What alerts are signed with where the policy says nothing else.
+    pub(super) webhook: SigningSecret,
 }
 
 impl Secrets {
@@ -45,7 +52,11 @@ impl Secrets {
                 tracing::warn!("{name} has fewer than {LENGTH_ADVISED} characters: it could be guessed");
             }
         }
-        Ok(Self { admin_token, admin_token_place, secret, sessions })
+        let path = webhook_secret_path(data_dir);
+        let derived = || Ok(SigningSecret::text_of(&blake3::derive_key(WEBHOOK, secret.as_bytes())));
+        let webhook = SigningSecret::parse(&kept_secret(&path, derived)?)
+            .with_context(|| format!("{} cannot be used", path.display()))?;
+        Ok(Self { admin_token, admin_token_place, secret, sessions, webhook })
     }
 }
 

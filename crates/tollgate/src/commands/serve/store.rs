@@ -2,7 +2,8 @@
 
 use anyhow::Context as _;
 use tollgate_core::policy::{Document, StoreSettings};
-use tollgate_engine::{Clustered, Embedded, Engine, Progress, Recovered};
+use tollgate_core::time::{Nanos, Timestamp};
+use tollgate_engine::{Clock, Clustered, Embedded, Engine, Progress, Recovered};
 use tollgate_ledger::SpoolSettings;
 use tollgate_store::redis::{Address, LinkOptions, Password};
 
@@ -11,12 +12,13 @@ use super::progress;
 use super::secrets::Secrets;
 use crate::environment;
 
-/// The engine with its meters as they were when the last process ended.
+/// The engine with its meters as they were when the last process ended, and how long that took.
 pub(super) async fn open(
     data_dir: &DataDir,
     secrets: &Secrets,
     document: Document,
-) -> anyhow::Result<Engine> {
+) -> anyhow::Result<(Engine, Nanos)> {
+    let started = Clock::system(Timestamp::EPOCH).now();
     let mut line = progress::Line::new();
     let show = |progress: Progress| line.show(progress);
     let (dir, secret) = (data_dir.path(), secrets.secret.as_bytes());
@@ -46,7 +48,8 @@ pub(super) async fn open(
     line.end();
     let (engine, recovered) = opened?;
     report(recovered);
-    Ok(engine)
+    let took = Clock::system(Timestamp::EPOCH).now().since(started);
+    Ok((engine, took))
 }
 
 /// What is wrong with the address of the store, if something is.

@@ -6,11 +6,17 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle as Task;
-use tollgate_engine::{Books, Engine};
+use tollgate_engine::{Books, Engine, StoreMode};
+use tollgate_server::admin::Delivery;
 
 /// How often the clock is set by the wall's, and long requests keep their slots.
 const BEAT: Duration = Duration::from_secs(1);
+/// How often it is looked for what people should hear of.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often it is looked for alerts to be delivered.
+const DELIVER_EVERY: Duration = Duration::from_millis(500);
 /// How often the meters are saved. A start counts again what was recorded since, at a million records a second or so:
 /// ten seconds of a busy server are read in less than one.
 const SAVE_EVERY: Duration = Duration::from_secs(10);
@@ -34,16 +40,22 @@ const SEAL_SHOWN_EVERY: u64 = 24;
 /// cost slots.
 pub(super) struct Upkeep {
     threads: Vec<(Sender<()>, JoinHandle<()>)>,
-    sealing: Task<()>,
+    tasks: Vec<Task<()>>,
 }
 
 impl Upkeep {
-    pub(super) fn start(books: &Arc<Books>) -> anyhow::Result<Self> {
+    pub(super) fn start(books: &Arc<Books>, delivery: Delivery) -> anyhow::Result<Self> {
         let engine = books.engine();
-        let beat = thread("tollgate-beat", BEAT, Arc::clone(engine), |engine: &Engine, _| {
+        let mut mode = StoreMode::Normal;
+        let beat = thread("tollgate-beat", BEAT, Arc::clone(engine), move |engine: &Engine, _| {
             engine.clock().follow();
             engine.renew(engine.now());
             engine.beat(engine.now());
+            log_mode(&mut mode, engine.store_mode());
+        })?;
+        let runtime = Handle::current();
+        let alerts = thread("tollgate-alerts", LOOK_EVERY, Arc::clone(engine), move |engine: &Engine, _| {
+            runtime.block_on(engine.tend_alerts(engine.now()));
         })?;
         let mut saving = Trouble::new("meters could not be saved, and will be counted from the spool");
         let saves =
@@ -58,14 +70,14 @@ impl Upkeep {
         let tends = thread("tollgate-books", TEND_EVERY, Arc::clone(books), move |books: &Books, round| {
             troubles.keep(books, round);
         })?;
-        let sealing = tokio::spawn(seal_and_check(Arc::clone(books)));
-        Ok(Self { threads: vec![beat, saves, tends], sealing })
+        let tasks = vec![tokio::spawn(seal_and_check(Arc::clone(books))), tokio::spawn(deliver(delivery))];
+        Ok(Self { threads: vec![beat, saves, tends, alerts], tasks })
     }
 
     /// Stops, after what is being done is done.
     pub(super) fn stop(self) {
-        // What is on its way to object storage is tried again by the next start.
-        self.sealing.abort();
+        // What is on its way to object storage, or to whoever hears of alerts, is tried again by the next start.
+        self.tasks.iter().for_each(Task::abort);
         for (stop, thread) in self.threads {
             drop(stop);
             if thread.join().is_err() {
@@ -124,6 +136,29 @@ impl BookTroubles {
         {
             tracing::info!(segments = pruned.segments, hours = pruned.shed.hours, "removed old records");
         }
+    }
+}
+
+/// Says when the store goes away, and when it is back.
+fn log_mode(known: &mut StoreMode, now: StoreMode) {
+    if std::mem::replace(known, now) == now {
+        return;
+    }
+    match now {
+        StoreMode::Degraded => {
+            tracing::warn!(mode = now.as_str(), "the store is away: this node decides alone");
+        }
+        StoreMode::Normal => tracing::info!(mode = now.as_str(), "the store is back, and decides again"),
+    }
+}
+
+/// Delivers alerts, for as long as it is polled.
+async fn deliver(delivery: Delivery) {
+    let mut ticks = tokio::time::interval(DELIVER_EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        delivery.tend().await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! The secret that the verifier of challenges knows us by.
+//! Secrets that a policy says where to find: what the verifier of challenges knows us by, what alerts are signed with.
 
 use std::fmt;
 use std::io::Read as _;
@@ -35,7 +35,7 @@ impl fmt::Display for NoSecret {
 impl std::error::Error for NoSecret {}
 
 /// The secret, from where the policy says it is found. Blocking.
-pub fn challenge_secret(source: &SecretSource) -> Result<String, NoSecret> {
+pub fn secret_at(source: &SecretSource) -> Result<String, NoSecret> {
     match source {
         SecretSource::Variable(name) => {
             #[expect(
@@ -72,7 +72,7 @@ mod tests {
     fn a_secret_is_the_one_line_of_its_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("secret");
-        let found = || challenge_secret(&SecretSource::File(path.clone())).map_err(|error| error.to_string());
+        let found = || secret_at(&SecretSource::File(path.clone())).map_err(|error| error.to_string());
         assert!(found().unwrap_err().starts_with("cannot read the secret in "));
         std::fs::write(&path, "hunter2\n").unwrap();
         assert_eq!(found().unwrap(), "hunter2");
@@ -86,7 +86,7 @@ mod tests {
     fn a_variable_that_is_not_set_holds_no_secret() {
         let missing = SecretSource::Variable("TOLLGATE_TEST_NOT_SET".to_owned());
         assert_eq!(
-            challenge_secret(&missing).unwrap_err().to_string(),
+            secret_at(&missing).unwrap_err().to_string(),
             "the variable TOLLGATE_TEST_NOT_SET holds no secret"
         );
     }

@@ -1,0 +1,8 @@
+-- Takes a lease, or keeps it: one node at a time has it.
+-- KEYS: the lease. ARGV: the node, for how long, in milliseconds.
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then
+    return 0
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
