@@ -15,7 +15,7 @@ const POLICY: &str = "\
 identity:
   api_key: [bearer, \"header:X-API-Key\"]
   anonymous: visitor
-reputation: {applies_to: all}
+reputation: {applies_to: clients}
 blocks: {applies_to: clients}
 pressure: {fingerprints: 20, window: 10m, squeeze_to: 50%, for: 1h}
 routes:
@@ -23,7 +23,7 @@ routes:
   convert: {match: \"POST /api/convert\", cost: 2}
 tiers:
   visitor: {rate: 2, burst: 5, quota: 200, quota_window: calendar_day}
-  free: {rate: 5, burst: 10, quota: 20_000, quota_window: calendar_month, concurrency: 5}
+  free: {rate: 5, burst: 10, quota: 600, quota_window: calendar_day, concurrency: 5}
   pro:
     rate: 200
     burst_multiplier: 3

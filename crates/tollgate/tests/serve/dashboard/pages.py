@@ -37,7 +37,9 @@ def seed():
         if admin("/admin/v1/policy")["version"] > 1:
             break
         time.sleep(0.1)
-    fill(keys, 285 if TOLD["images"] else 4)
+    # It goes on while the pages are looked at.
+    fill(keys, 600)
+    time.sleep(285 if TOLD["images"] else 4)
 
 
 def settle(page, path):

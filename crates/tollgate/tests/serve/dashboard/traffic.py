@@ -33,18 +33,16 @@ def customers():
 
 
 def fill(keys, seconds):
-    """Sends traffic for about so long: some smoothly, some in bursts, some without a key."""
+    """Sends traffic for about so long, behind the back of whoever looks: some smoothly, some in bursts, some without a key."""
     for _ in range(15):
         through_the_gateway(keys["globex"], random.choice(PATHS))
-    for _ in range(8):
-        through_the_gateway(None)
     end = time.monotonic() + seconds
     threads = [threading.Thread(target=steady, args=(keys, end, at)) for at in range(3)]
     threads.append(threading.Thread(target=bursts, args=(keys, end)))
     for thread in threads:
+        thread.daemon = True
         thread.start()
-    for thread in threads:
-        thread.join()
+    return threads
 
 
 def steady(keys, end, at):
@@ -61,5 +59,6 @@ def bursts(keys, end):
     while time.monotonic() < end:
         for _ in range(who.randint(4, 18)):
             through_the_gateway(keys[who.choice(["globex", "hooli"])], who.choice(PATHS))
-        through_the_gateway(None)
+        for _ in range(who.choice([0, 0, 1, 3])):
+            through_the_gateway(None, "/api/catalogue")
         time.sleep(who.choice([0.5, 1, 3]))

@@ -6,14 +6,13 @@ import { limitMeter } from "/assets/charts/meter.js";
 import { confirm } from "/assets/dialog.js";
 import { h, show } from "/assets/dom.js";
 import { ago, count, dayMonth, hourMinute } from "/assets/format.js";
-import { forecast, quotaOf } from "/assets/forecast.js";
+import { forecast, limitsOfTier, quotaOf } from "/assets/forecast.js";
 import { badge, card, command, empty, facts, failed, head, loading } from "/assets/parts.js";
 import { reasonClass, reasonText } from "/assets/reasons.js";
 import { refresh } from "/assets/refresh.js";
 import { go } from "/assets/router.js";
 import { listen } from "/assets/stream.js";
 import { tried } from "/assets/toast.js";
-import { axesOf } from "/assets/pages/accounts.js";
 import { keysPart } from "/assets/pages/account-keys.js";
 import { changeTier } from "/assets/pages/account-tier.js";
 
@@ -76,19 +75,19 @@ export function accountPage(main, id) {
   const quick = refresh(2_000, async (signal) => {
     const [now, lastDay, refused] = await Promise.all([get(at`/admin/v1/accounts/${id}/limits`, signal),
       get(at`/admin/v1/usage?account=${id}&from=24h`, signal), get(at`/admin/v1/decisions?account=${id}&limit=10`, signal)]);
-    show(limits, limitsPart(now.items, lastDay.total, account && axesOf(tiers, account.tier)));
+    show(limits, limitsPart(now.items, lastDay.total, account && limitsOfTier(tiers, account.tier)));
     show(refusals, refusalsPart(refused.items));
   }, (error) => error.status !== 404 && show(limits, failed(error, () => quick.now())));
   const stop = listen({ change: (change) => ["account", "key", "reload"].includes(change.what) && slow.now().then(keys.read) });
   return { leave: () => (slow.stop(), quick.stop(), stop()) };
 }
 
-function limitsPart(items, lastDay, axes) {
+function limitsPart(items, lastDay, of) {
   if (items.length === 0) return empty("No limits", "The tier of this account lets everything pass.");
-  const quota = quotaOf(items, axes);
+  const quota = quotaOf(items, of);
   const said = forecast(quota, lastDay);
   return h("div", { class: "stack" }, items.map((limit) =>
-    limitMeter(limit, limit === quota && h("span", { class: `forecast ${said.kind}` }, said.text))));
+    limitMeter(limit, quota && limit.name === quota.name && limit.key === quota.key && h("span", { class: `forecast ${said.kind}` }, said.text))));
 }
 
 function aboutPart(account) {

@@ -5,7 +5,7 @@ import { bar } from "/assets/charts/meter.js";
 import { field, form } from "/assets/dialog.js";
 import { h, show } from "/assets/dom.js";
 import { ago, brief, count, percent } from "/assets/format.js";
-import { forecast, quotaOf } from "/assets/forecast.js";
+import { forecast, limitsOfTier, quotaOf } from "/assets/forecast.js";
 import { badge, card, command, empty, failed, head, loading } from "/assets/parts.js";
 import { go } from "/assets/router.js";
 import { table } from "/assets/table.js";
@@ -62,17 +62,11 @@ export function accountsPage(main) {
   return { leave: () => (left = true) };
 }
 
-/** The axis of every limit of a tier, by its name. */
-export function axesOf(tiers, name) {
-  const tier = tiers.find((one) => one.name === name);
-  return tier ? new Map(tier.limits.map((limit) => [limit.name, limit.axis])) : null;
-}
-
 async function standing(id, tiers, tier) {
   try {
     const [limits, usage] = await Promise.all([get(at`/admin/v1/accounts/${id}/limits`),
       get(at`/admin/v1/usage?account=${id}&from=24h`)]);
-    const quota = quotaOf(limits.items, axesOf(tiers, tier));
+    const quota = quotaOf(limits.items, limitsOfTier(tiers, tier));
     return { quota, lastDay: usage.total, forecast: forecast(quota, usage.total) };
   } catch {
     return { quota: null, lastDay: 0, forecast: { text: "–", kind: "none" } };
