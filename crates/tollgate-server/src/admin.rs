@@ -11,13 +11,14 @@ mod auth;
 mod blocks;
 mod changes;
 mod clients;
+mod dashboard;
 mod decisions;
 mod events;
 mod health;
-mod home;
 mod input;
 mod instant;
 mod keys;
+mod ledger;
 mod list;
 mod metrics;
 mod openapi;
@@ -28,6 +29,7 @@ mod problem;
 mod ready;
 mod reload;
 mod service;
+mod session;
 pub mod tiers;
 mod token;
 mod top;
@@ -51,7 +53,7 @@ pub use service::AdminService;
 pub use token::{AdminToken, BadToken};
 pub use webhook::{Delivery, SigningSecret, UnusableSecret};
 
-use auth::Failures;
+use auth::{Failures, Sessions};
 use problem::{Error, Problem};
 
 /// What the admin API works on.
@@ -72,6 +74,7 @@ struct Admin {
     token: AdminToken,
     reload: Arc<ReloadState>,
     failures: Mutex<Failures>,
+    sessions: Mutex<Sessions>,
     started: Timestamp,
 }
 
@@ -82,9 +85,10 @@ pub fn router(state: AdminState) -> Router {
     let AdminState { books, token, reload } = state;
     let engine = Arc::clone(books.engine());
     let started = engine.now();
-    let admin = Arc::new(Admin { engine, books, token, reload, failures: Mutex::default(), started });
+    let (failures, sessions) = (Mutex::default(), Mutex::default());
+    let admin = Arc::new(Admin { engine, books, token, reload, failures, sessions, started });
     let (router, _) = contents().split_for_parts();
-    router
+    dashboard::routes(router)
         .fallback(|| async { Problem::new(Error::NotFound, "There is nothing at this path.") })
         .method_not_allowed_fallback(|| async {
             Problem::new(Error::MethodNotAllowed, "The header Allow lists the methods of this path.")
@@ -113,6 +117,7 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(usage::show::show))
         .routes(routes!(usage::export::export))
         .routes(routes!(usage::reconcile::reconcile))
+        .routes(routes!(ledger::show))
         .routes(routes!(pressure::list))
         .routes(routes!(overview::overview))
         .routes(routes!(top::top))
@@ -129,5 +134,6 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(metrics::metrics))
         .routes(routes!(health::health))
         .routes(routes!(ready::ready))
-        .routes(routes!(home::home))
+        .routes(routes!(session::show::show, session::create::create, session::delete::delete))
+        .routes(routes!(dashboard::home))
 }

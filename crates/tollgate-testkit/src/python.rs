@@ -1,4 +1,4 @@
-//! The Python that `scripts/test` makes: with DuckDB, and with a server that speaks as S3 does.
+//! The Python that `scripts/test` makes: with DuckDB, with a server that speaks as S3 does, and with what drives a browser.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub fn program() -> PathBuf {
     let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let named = named.map(PathBuf::from).filter(|path| path.is_file());
     named.expect(
-        "TOLLGATE_PYTHON names no Python with duckdb and moto[server]: run scripts/test, which makes one",
+        "TOLLGATE_PYTHON names no Python with duckdb, moto[server] and playwright: run scripts/test, which makes one",
     )
 }
 

@@ -5,7 +5,7 @@ mod object;
 mod path;
 mod query;
 
-pub(crate) use body::{CsvText, JsonBody, JsonText, OptionalJsonBody, YamlText};
+pub(crate) use body::{CsvText, JsonBody, JsonText, OptionalJsonBody, ShortText, YamlText, json};
 pub(crate) use object::{Object, wrong};
 pub(crate) use path::{AccountPath, KeyPath};
 pub(crate) use query::{ListParams, ListQuery, PlainListQuery, QueryPairs, page_limit, unknown, wrong_query};

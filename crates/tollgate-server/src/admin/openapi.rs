@@ -31,6 +31,7 @@ use super::problem::{ProblemDocument, ProblemEntry};
         (name = "alerts", description = "What people should hear of"),
         (name = "audit", description = "Who changed what"),
         (name = "process", description = "How the process is doing"),
+        (name = "session", description = "Signing in to the dashboard"),
     )
 )]
 pub(super) struct Description;

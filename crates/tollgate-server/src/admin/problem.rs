@@ -20,6 +20,7 @@ pub(crate) enum Error {
     InvalidQuery,
     InvalidHeader,
     Unauthorized,
+    CrossSite,
     NotFound,
     MethodNotAllowed,
     AlreadyExists,
@@ -45,6 +46,7 @@ impl Error {
             Self::InvalidQuery => (S::BAD_REQUEST, "invalid_query", "A query parameter is wrong"),
             Self::InvalidHeader => (S::BAD_REQUEST, "invalid_header", "A header is wrong"),
             Self::Unauthorized => (S::UNAUTHORIZED, "unauthorized", "The admin token is needed"),
+            Self::CrossSite => (S::FORBIDDEN, "cross_site", "The request does not come from the dashboard"),
             Self::NotFound => (S::NOT_FOUND, "not_found", "There is no such thing"),
             Self::MethodNotAllowed => {
                 (S::METHOD_NOT_ALLOWED, "method_not_allowed", "This cannot be done here")

@@ -42,6 +42,8 @@ pub struct RejectedPolicy {
 pub struct LastLoads {
     /// In force.
     pub loaded: LoadedPolicy,
+    /// In force until then; nothing since the start of the process.
+    pub before: Option<LoadedPolicy>,
     /// Tried since, and rejected.
     pub rejected: Option<RejectedPolicy>,
 }
@@ -49,12 +51,15 @@ pub struct LastLoads {
 impl ReloadState {
     /// With the policy that the process starts with.
     pub fn new(loaded: LoadedPolicy) -> Self {
-        Self { last: RwLock::new(LastLoads { loaded, rejected: None }), rejected_total: AtomicU64::new(0) }
+        let last = LastLoads { loaded, before: None, rejected: None };
+        Self { last: RwLock::new(last), rejected_total: AtomicU64::new(0) }
     }
 
     /// Another policy came into force. What was rejected before is history.
     pub fn loaded(&self, loaded: LoadedPolicy) {
-        *self.last.write() = LastLoads { loaded, rejected: None };
+        let mut last = self.last.write();
+        let before = Some(last.loaded.clone());
+        *last = LastLoads { loaded, before, rejected: None };
     }
 
     /// A policy was rejected: the one before stays in force.

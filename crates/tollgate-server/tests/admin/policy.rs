@@ -35,7 +35,7 @@ fn a_rejected_reload_is_shown_until_the_next_good_one() {
     place.reload.rejected(rejected);
     let shown = place.get("/admin/v1/policy").expect(200);
     assert_eq!(shown["rejected"], json!({"at": "2026-10-05T12:00:00.000Z", "problems": rendered}));
-    assert_eq!(shown["text"], POLICY);
+    assert_eq!((&shown["text"], &shown["before"]), (&json!(POLICY), &Value::Null));
     let health = place.get("/health");
     assert_eq!(health.expect(200)["policy"]["rejected"]["problems"], problems.len());
     assert!(!health.text.contains("rtae"), "anybody may ask: {}", health.text);
@@ -46,6 +46,8 @@ fn a_rejected_reload_is_shown_until_the_next_good_one() {
     place.reload.loaded(LoadedPolicy { version, path: None, text: text.into(), at: NOW });
     let shown = place.get("/admin/v1/policy").expect(200);
     assert_eq!((&shown["version"], &shown["rejected"]), (&json!(2), &Value::Null));
+    let before = json!({"version": 1, "loaded_at": "2026-10-05T12:00:00.000Z", "text": POLICY});
+    assert_eq!(shown["before"], before);
     assert_eq!(place.get("/health").expect(200)["policy"], json!({"version": 2, "rejected": null}));
 }
 

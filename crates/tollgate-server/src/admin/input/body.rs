@@ -22,6 +22,12 @@ const YAML_TYPES: [&str; 4] = ["application/yaml", "application/x-yaml", "text/y
 /// The most bytes of a bill: a line for each hour of a month, of a thousand accounts.
 const CSV_BYTES_MAX: usize = 64 << 20;
 
+/// The most bytes of a body that holds a token.
+const SHORT_BYTES_MAX: usize = 4 << 10;
+
+/// JSON or a form, as it was written, and short.
+pub(crate) struct ShortText(pub(crate) Bytes);
+
 /// A JSON object.
 pub(crate) struct JsonBody(pub(crate) Value);
 
@@ -36,6 +42,15 @@ pub(crate) struct CsvText(pub(crate) Bytes);
 
 /// YAML as it was written.
 pub(crate) struct YamlText(pub(crate) Bytes);
+
+impl<S: Sync> FromRequest<S> for ShortText {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        expect_type(request.headers(), &JSON_TYPES)?;
+        read_up_to(request.into_body(), SHORT_BYTES_MAX).await.map(Self)
+    }
+}
 
 impl<S: Sync> FromRequest<S> for JsonBody {
     type Rejection = Problem;
@@ -99,7 +114,8 @@ impl<S: Sync> FromRequest<S> for YamlText {
 fn expect_type(headers: &HeaderMap, wanted: &[&str]) -> Result<(), Problem> {
     let given = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = given.split(';').next().unwrap_or_default().trim();
-    // Said of nothing, and what `curl -d` says of everything. The token, which no form can send, keeps strangers out.
+    // Said of nothing, and what `curl -d` says of everything. Strangers are kept out by the token, or by the header
+    // that goes with the cookie: no form can send either.
     if essence.is_empty() || essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
         return Ok(());
     }
@@ -133,7 +149,7 @@ async fn read_up_to(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
     }
 }
 
-fn json(bytes: &[u8]) -> Result<Value, Problem> {
+pub(crate) fn json(bytes: &[u8]) -> Result<Value, Problem> {
     serde_json::from_slice(bytes).map_err(|error| {
         let (line, column) = (error.line().max(1), error.column().max(1));
         let whole = error.to_string();

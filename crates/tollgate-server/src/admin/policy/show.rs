@@ -24,9 +24,27 @@ pub(crate) struct PolicyBody {
     /// The text of the file.
     #[schema(example = "tiers: {free: {rate: 10}}\n")]
     text: String,
+    /// The policy that was in force until then; null since the start of the process.
+    #[schema(required)]
+    before: Option<BeforeBody>,
     /// The file's newer content, if that was rejected.
     #[schema(required)]
     rejected: Option<RejectedBody>,
+}
+
+/// The policy before the one in force: what a reload changed is the difference.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PolicyBefore)]
+pub(crate) struct BeforeBody {
+    /// Its number.
+    #[schema(minimum = 1, example = 2)]
+    version: u64,
+    /// When it came into force.
+    #[schema(format = DateTime, example = "2026-11-01T12:00:00.000Z")]
+    loaded_at: String,
+    /// The text of the file.
+    #[schema(example = "tiers: {free: {rate: 5}}\n")]
+    text: String,
 }
 
 /// A policy that was rejected.
@@ -42,12 +60,17 @@ pub(crate) struct RejectedBody {
 
 impl From<LastLoads> for PolicyBody {
     fn from(last: LastLoads) -> Self {
-        let LastLoads { loaded, rejected } = last;
+        let LastLoads { loaded, before, rejected } = last;
         Self {
             version: loaded.version,
             path: loaded.path,
             loaded_at: instant::text(loaded.at),
             text: loaded.text.to_string(),
+            before: before.map(|before| BeforeBody {
+                version: before.version,
+                loaded_at: instant::text(before.at),
+                text: before.text.to_string(),
+            }),
             rejected: rejected.map(|rejected| RejectedBody {
                 at: instant::text(rejected.at),
                 problems: rejected.problems.to_string(),
