@@ -42,7 +42,7 @@ impl RefusalsShare {
     pub(super) fn step(&mut self, step: u64, counted: Observed) {
         let last = self.steps.back().map_or(step, |(last, _)| *last);
         // After two empty minutes nothing is left to forget.
-        for empty in (last + 1..step).take(2 * STEPS as usize) {
+        for empty in last + 1..step.min(last + 1 + 2 * STEPS) {
             self.one_step(empty, Observed::default());
         }
         self.one_step(step, counted);

@@ -39,7 +39,7 @@ fn five(bed: &Bed, agent: &str) -> Vec<Answer> {
         caller.send(&post("/api/convert", agent, "203.0.113.1")).unwrap()
     };
     thread::scope(|scope| {
-        let running: Vec<_> = (0..5).map(|_| scope.spawn(&send)).collect();
+        let running: Vec<_> = (0..5).map(|_| scope.spawn(send)).collect();
         running.into_iter().map(|it| it.join().unwrap()).collect()
     })
 }
