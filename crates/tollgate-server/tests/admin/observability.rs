@@ -11,8 +11,9 @@ use crate::place::{POLICY, Place, wait};
 const PAGE: &str = include_str!("../../../../docs/observability.md");
 
 /// The files that write metrics.
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 7] = [
     include_str!("../../src/admin/metrics/abuse.rs"),
+    include_str!("../../src/admin/metrics/alerts.rs"),
     include_str!("../../src/admin/metrics/decisions.rs"),
     include_str!("../../src/admin/metrics/ledger.rs"),
     include_str!("../../src/admin/metrics/process.rs"),
