@@ -1,6 +1,6 @@
 //! The engine over real stores, with a clock that stands still: every answer, and what is left after a crash.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up should fail")]
 
 mod abuse;
 mod alerting;
