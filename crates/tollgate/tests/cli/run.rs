@@ -13,8 +13,11 @@ pub(crate) struct Ended {
 }
 
 /// What would change what is printed: help is wrapped to the first, and shows the others.
-const VARIABLES: [&str; 18] = [
+const VARIABLES: [&str; 22] = [
     "COLUMNS",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_SERVICE_NAME",
     "TOLLGATE_ADMIN",
     "TOLLGATE_ADMIN_TOKEN",
     "TOLLGATE_ADMIN_URL",
@@ -30,6 +33,7 @@ const VARIABLES: [&str; 18] = [
     "TOLLGATE_SECRET",
     "TOLLGATE_SERVICE_TOKEN",
     "TOLLGATE_STORE",
+    "TOLLGATE_TRACE_ONE_IN",
     "TOLLGATE_UPSTREAM",
     "RUST_LOG",
 ];
