@@ -50,6 +50,8 @@ pub(crate) enum Suite {
     Shed,
     /// Time until ready and memory, with 100,000 accounts
     Start,
+    /// What `/metrics` takes while 100,000 accounts are active
+    Scrape,
     /// What a record costs, how fast records are counted, how soon usage is told
     Ledger,
     /// Decisions and nothing else, to be run under a counter of instructions
@@ -86,7 +88,9 @@ mod tests {
     fn an_unknown_suite_lists_the_known_ones() {
         let error = Arguments::try_parse_from(["tollgate-bench", "cor"]).err().unwrap().to_string();
         assert!(
-            error.contains("[possible values: core, http, gateway, redis, abuse, shed, start, ledger]"),
+            error.contains(
+                "[possible values: core, http, gateway, redis, abuse, shed, start, scrape, ledger]"
+            ),
             "{error}"
         );
     }

@@ -24,6 +24,7 @@ mod ours;
 mod peers;
 mod redis;
 mod report;
+mod scrape;
 mod shed;
 mod start;
 mod timing;
@@ -49,6 +50,7 @@ fn main() -> anyhow::Result<()> {
             Suite::Abuse => abuse::run(format)?,
             Suite::Shed => shed::run(&arguments.load, format)?,
             Suite::Start => start::run(&arguments.load, format)?,
+            Suite::Scrape => scrape::run(&arguments.load, format)?,
             Suite::Ledger => ledger::run(&arguments.ledger_options(), format)?,
             Suite::Instructions => instructions::run(arguments.decisions)?,
         }

@@ -24,8 +24,11 @@ const ACCOUNTS: u32 = 100_000;
 const CALLERS: u32 = 10_000;
 const STARTS: usize = 5;
 /// Between two looks for the ready file: little beside what is measured.
-const LOOK_EVERY: Duration = Duration::from_micros(200);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_micros(200);
 const CALLS_AT_A_TIME: usize = 64;
+
+/// Linux counts in 1,024 bytes; people and this program in 1,000.
+const BYTES_IN_MB: f64 = 1e6;
 
 const READY_MS_TARGET: f64 = 300.0;
 const RESIDENT_MB_TARGET: f64 = 60.0;
@@ -55,11 +58,20 @@ pub(crate) fn run(options: &LoadOptions, format: Format) -> Result<()> {
             resident[1] = Resident::of(server.pid())?;
         }
     }
-    print(ready_ms, resident, format)
+    let megabytes = |bytes: u64| bytes as f64 / BYTES_IN_MB;
+    let [ready, used] = resident;
+    let figures = [
+        ("ready", "ms", median(ready_ms), Some(READY_MS_TARGET)),
+        ("memory/ready", "MB", megabytes(ready.all), Some(RESIDENT_MB_TARGET)),
+        ("memory/ready/anonymous", "MB", megabytes(ready.anonymous), None),
+        ("memory/10k requests", "MB", megabytes(used.all), Some(RESIDENT_MB_TARGET)),
+        ("memory/10k requests/anonymous", "MB", megabytes(used.anonymous), None),
+    ];
+    print("start", &figures, format)
 }
 
 /// Every key once.
-async fn call(addresses: Addresses, keys: &[String]) -> Result<()> {
+pub(crate) async fn call(addresses: Addresses, keys: &[String]) -> Result<()> {
     let caller = Caller::new(addresses.decision, None);
     let mut calls = JoinSet::new();
     for key in keys {
@@ -81,28 +93,21 @@ async fn call(addresses: Addresses, keys: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Linux counts in 1,024 bytes; people and this program in 1,000.
-const BYTES_IN_MB: f64 = 1e6;
+/// A figure: its case, its unit, its value, and what it should be below.
+pub(crate) type Figure = (&'static str, &'static str, f64, Option<f64>);
 
-fn print(ready_ms: Vec<f64>, [ready, used]: [Resident; 2], format: Format) -> Result<()> {
-    let megabytes = |bytes: u64| bytes as f64 / BYTES_IN_MB;
-    let figures = [
-        ("ready", "ms", median(ready_ms), Some(READY_MS_TARGET)),
-        ("memory/ready", "MB", megabytes(ready.all), Some(RESIDENT_MB_TARGET)),
-        ("memory/ready/anonymous", "MB", megabytes(ready.anonymous), None),
-        ("memory/10k requests", "MB", megabytes(used.all), Some(RESIDENT_MB_TARGET)),
-        ("memory/10k requests/anonymous", "MB", megabytes(used.anonymous), None),
-    ];
+/// Prints figures that are better when they are lower.
+pub(crate) fn print(suite: &str, figures: &[Figure], format: Format) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    for (case, unit, value, target) in figures {
+    for &(case, unit, value, target) in figures {
         match format {
             Format::Json => {
-                let row = json!({"suite": "start", "case": case, "unit": unit, "better": "lower", "ours": value,
+                let row = json!({"suite": suite, "case": case, "unit": unit, "better": "lower", "ours": value,
                     "target": target});
                 writeln!(out, "{row}")?;
             }
             Format::Table => {
-                writeln!(out, "start  {case:<30} {value:>7.1} {unit}{}", verdict(value, unit, target))?;
+                writeln!(out, "{suite}  {case:<30} {value:>7.1} {unit}{}", verdict(value, unit, target))?;
             }
         }
     }

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use anyhow::{Context as _, Result, ensure};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::Request;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE};
+use hyper::{Method, Request};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -27,15 +27,21 @@ impl Caller {
         Self { client: Client::builder(TokioExecutor::new()).build(connector), server, bearer }
     }
 
+    /// The answer to a GET, which has to be of 2xx.
+    pub(crate) async fn get(&self, path: &str) -> Result<String> {
+        self.ask(Method::GET, path, String::new()).await
+    }
+
     /// The answer to a POST, which has to be of 2xx and JSON.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value> {
-        let text = self.ask(path, body.to_string()).await?;
+        let text = self.ask(Method::POST, path, body.to_string()).await?;
         serde_json::from_str(&text).with_context(|| format!("{path} answered no JSON: {text}"))
     }
 
-    async fn ask(&self, path: &str, body: String) -> Result<String> {
+    async fn ask(&self, method: Method, path: &str, body: String) -> Result<String> {
         let uri = format!("http://{}{path}", self.server);
-        let mut request = Request::post(&uri).header(CONTENT_TYPE, "application/json");
+        let mut request =
+            Request::builder().method(method).uri(&uri).header(CONTENT_TYPE, "application/json");
         if let Some(bearer) = &self.bearer {
             request = request.header(AUTHORIZATION, format!("Bearer {bearer}"));
         }

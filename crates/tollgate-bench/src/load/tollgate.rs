@@ -38,7 +38,7 @@ tiers:
       nine-minutes: {algorithm: fixed_window, limit: 8_000_000_000/9m}
 ";
 
-const ADMIN_TOKEN: &str = "admin-token-of-a-benchmark";
+pub(crate) const ADMIN_TOKEN: &str = "admin-token-of-a-benchmark";
 
 /// Accounts that are made at a time: their writes share transactions.
 const MAKERS: usize = 64;
