@@ -25,7 +25,7 @@ pub use events::{
     Change, Changed, DECISIONS_MAX, Event, Heard, SUBSCRIBERS_MAX, Subscription, TooManySubscribers,
 };
 pub use explain::{Brief, Conduct, Explanation};
-pub use kept::{KEPT_BYTES_MAX, KEPT_FOR, KEPT_MAX, Which};
+pub use kept::{KEPT_A_SECOND, KEPT_BYTES_MAX, KEPT_FOR, KEPT_MAX, Which};
 pub use outcome::{Outcome, Outcomes};
 pub use past::{STEP_S, Step};
 pub use rows::Kind;

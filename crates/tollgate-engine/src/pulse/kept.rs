@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 use tollgate_core::time::{Nanos, Timestamp};
@@ -27,6 +28,10 @@ const SHARDS: usize = 16;
 /// Accounts, and everybody else.
 const CLASSES: usize = 2;
 
+/// How many are kept of each class within a second: accounts, and everybody else. Of more, the parts would hold no more
+/// than a few seconds, and whoever is refused in a flood should cost next to nothing.
+pub const KEPT_A_SECOND: [u32; CLASSES] = [8_192, 1_024];
+
 /// How many that are too old leave with each newcomer: more than one, so that none pile up.
 const DROPPED_AT_ONCE: usize = 4;
 
@@ -41,7 +46,11 @@ const ROOM: Room = Room { entries: KEPT_MAX / SHARDS / CLASSES, bytes: KEPT_BYTE
 
 /// Explanations of the last hour.
 #[derive(Debug)]
-pub(crate) struct Kept(Box<[[Mutex<Shard>; CLASSES]]>);
+pub(crate) struct Kept {
+    shards: Box<[[Mutex<Shard>; CLASSES]]>,
+    /// How many came within this second, of each class.
+    came: [AtomicU32; CLASSES],
+}
 
 #[derive(Debug, Default)]
 struct Shard {
@@ -61,15 +70,30 @@ pub struct Which<'w> {
 
 impl Default for Kept {
     fn default() -> Self {
-        Self((0..SHARDS).map(|_| std::array::from_fn(|_| Mutex::default())).collect())
+        let shards = (0..SHARDS).map(|_| std::array::from_fn(|_| Mutex::default())).collect();
+        Self { shards, came: Default::default() }
     }
 }
 
 impl Kept {
+    /// Whether one more is kept within this second.
+    #[inline]
+    pub(crate) fn has_room(&self, of_account: bool) -> bool {
+        let class = usize::from(!of_account);
+        // Looked at first: in a flood nobody writes to what all would have to write to.
+        self.came[class].load(Ordering::Relaxed) < KEPT_A_SECOND[class]
+            && self.came[class].fetch_add(1, Ordering::Relaxed) < KEPT_A_SECOND[class]
+    }
+
+    /// Another second begins.
+    pub(crate) fn turn(&self) {
+        self.came.iter().for_each(|came| came.store(0, Ordering::Relaxed));
+    }
+
     /// Keeps one. Decisions have numbers; this one's is `count`.
     pub(crate) fn keep(&self, explanation: Explanation, count: u64) {
         let class = usize::from(explanation.brief.account.is_none());
-        let shard = &self.0[usize::try_from(count % SHARDS as u64).unwrap_or(0)][class];
+        let shard = &self.shards[usize::try_from(count % SHARDS as u64).unwrap_or(0)][class];
         let explanation = Arc::new(explanation);
         let now = explanation.brief.at;
         // Dropped without the lock.
@@ -87,7 +111,7 @@ impl Kept {
     /// The explanation of a decision.
     pub(crate) fn find(&self, id: DecisionId, now: Timestamp) -> Option<Arc<Explanation>> {
         let is_it = |kept: &&Arc<Explanation>| kept.brief.id == id && !is_old(kept, now);
-        self.0.iter().flatten().find_map(|shard| shard.lock().entries.iter().rev().find(is_it).cloned())
+        self.shards.iter().flatten().find_map(|shard| shard.lock().entries.iter().rev().find(is_it).cloned())
     }
 
     /// Those that are asked for, the newest first.
@@ -100,7 +124,7 @@ impl Kept {
         };
         let classes = if which.account.is_some() { 1 } else { CLASSES };
         let mut wanted: Vec<Arc<Explanation>> = Vec::new();
-        for shard in self.0.iter().flat_map(|classes_of| &classes_of[..classes]) {
+        for shard in self.shards.iter().flat_map(|classes_of| &classes_of[..classes]) {
             let shard = shard.lock();
             // In the order of their instants but for those at the same time, of which a few more are taken.
             wanted.extend(
@@ -114,12 +138,12 @@ impl Kept {
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.0.iter().flatten().map(|shard| shard.lock().entries.len()).sum()
+        self.shards.iter().flatten().map(|shard| shard.lock().entries.len()).sum()
     }
 
     /// Forgets those that are too old.
     pub(crate) fn sweep(&self, now: Timestamp) {
-        for shard in self.0.iter().flatten() {
+        for shard in self.shards.iter().flatten() {
             let mut shard = shard.lock();
             while shard.entries.front().is_some_and(|oldest| is_old(oldest, now)) {
                 drop(shard.leave(now, ROOM));

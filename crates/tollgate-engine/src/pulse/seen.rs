@@ -159,7 +159,9 @@ impl Engine {
             if let Some(address) = asked.address {
                 self.alerting.refused.note(identify::prefixes(&self.homes, address).own);
             }
-            pulse.kept.keep(Explanation::of(asked, decision, denial), asked.number);
+            if pulse.kept.has_room(decision.account.is_some() || decision.who.key.is_some()) {
+                pulse.kept.keep(Explanation::of(asked, decision, denial), asked.number);
+            }
         }
         if pulse.subscribers.is_any() && pulse.subscribers.has_room(denial.is_some()) {
             pulse.subscribers.tell(Event::Decision(Box::new(Brief::of(asked, decision))));
@@ -175,6 +177,7 @@ impl Engine {
         let Some(counted) = pulse.past.turn(now, || pulse.stripes.all()) else { return };
         pulse.sampling.turn(counted.total());
         pulse.subscribers.turn();
+        pulse.kept.turn();
         let mode = self.store_mode();
         if std::mem::replace(&mut *pulse.mode.lock(), mode) != mode {
             let text = match mode {

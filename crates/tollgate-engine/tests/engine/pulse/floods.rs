@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use http::HeaderMap;
-use tollgate_engine::CallerRequest;
-use tollgate_engine::pulse::{KEPT_MAX, Kind, TopBy};
+use tollgate_engine::pulse::{KEPT_A_SECOND, KEPT_MAX, Kind, TopBy};
+use tollgate_engine::{CallerRequest, DecisionId, Front};
 
 use crate::place::{NOW, Place, at, nobody, request};
 
@@ -15,17 +15,36 @@ fn a_flood_of_strangers_takes_no_more_than_its_half_and_pushes_out_no_customer()
     place.get(&free, "/", NOW);
     let customer = place.get(&free, "/", NOW);
     let mut strangers = Vec::new();
-    for _ in 0..KEPT_MAX {
-        strangers.push(place.ask(&request("junk"), NOW).id);
+    let all = u32::try_from(KEPT_MAX).unwrap();
+    for number in 0..all {
+        strangers.push(place.ask(&request("junk"), at(number / 1_000)).id);
     }
-    let pulse = place.engine.pulse();
-    assert!(pulse.explanation(customer.id, NOW).is_some());
+    let (pulse, now) = (place.engine.pulse(), at(all / 1_000));
+    assert!(pulse.explanation(customer.id, now).is_some());
     assert!((KEPT_MAX / 2 - 64..=KEPT_MAX / 2 + 1).contains(&pulse.explained()), "{}", pulse.explained());
     // The oldest have left, and only they.
-    assert_eq!(pulse.explanation(strangers[0], NOW), None);
+    assert_eq!(pulse.explanation(strangers[0], now), None);
     assert!(
-        strangers[KEPT_MAX / 2 + 64..].iter().step_by(97).all(|id| pulse.explanation(*id, NOW).is_some())
+        strangers[KEPT_MAX / 2 + 64..].iter().step_by(97).all(|id| pulse.explanation(*id, now).is_some())
     );
+}
+
+#[test]
+fn within_a_second_only_so_many_denials_of_strangers_are_kept_and_those_of_customers_all_the_same() {
+    let place = Place::new("tiers: {free: {rate: 1, burst: 1}}\n");
+    let free = place.caller("free");
+    place.get(&free, "/", NOW);
+    let most = KEPT_A_SECOND[1];
+    let flood = |now| (0..2 * most).map(|_| place.ask(&request("junk"), now).id).collect::<Vec<_>>();
+    let pulse = place.engine.pulse();
+    let first = flood(NOW);
+    let kept = |ids: &[DecisionId]| ids.iter().filter(|id| pulse.explanation(**id, NOW).is_some()).count();
+    assert_eq!(kept(&first), most as usize);
+    assert!(pulse.explanation(place.get(&free, "/", NOW).id, NOW).is_some());
+    // All of them are counted, and in the next second there is room again.
+    let counted: u64 = Front::ALL.iter().map(|front| pulse.outcomes(*front).total()).sum();
+    assert_eq!(counted, u64::from(2 * most) + 2);
+    assert_eq!(kept(&flood(at(1))), most as usize);
 }
 
 #[test]
@@ -37,8 +56,8 @@ fn explanations_with_much_in_them_are_fewer() {
     let place = Place::new(&policy);
     let free = place.caller("free");
     let path = format!("/{}", "x".repeat(199));
-    for _ in 0..20_000 {
-        place.get(&free, &path, NOW);
+    for number in 0..20_000 {
+        place.get(&free, &path, at(number / 5_000));
     }
     // Half of 32 MiB, at about two KiB each.
     let kept = place.engine.pulse().explained();
