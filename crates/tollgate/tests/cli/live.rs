@@ -41,7 +41,7 @@ fn a_denial_is_explained_by_its_id() {
     {
         assert!(explained.stdout.contains(part), "{part} in\n{}", explained.stdout);
     }
-    let json = story.json(&["explain", &id, "--json"]);
+    let json = story.json(&["explain", &id]);
     assert_eq!((json["error"].as_str(), json["account"].as_str()), (Some("rate_limited"), Some("acme")));
     let unknown = story.run(&["explain", "dec_01m45yyrg00000000700000001"]);
     assert_eq!((unknown.status, unknown.stdout.as_str()), (1, ""));
@@ -52,7 +52,7 @@ fn a_denial_is_explained_by_its_id() {
 fn the_live_view_is_one_look_as_json_and_needs_a_terminal_otherwise() {
     let (server, _) = server();
     let mut story = Transcript::new(&server);
-    let look = story.json(&["top", "--json"]);
+    let look = story.json(&["top"]);
     assert_eq!(look["overview"]["mode"], "normal");
     assert_eq!(look["overview"]["totals"]["admitted"], 2);
     assert_eq!(look["overview"]["totals"]["refused"]["rate_limited"], 1);
