@@ -1,7 +1,7 @@
 //! The dashboard in a real browser, over a real server: what an operator does in it, and how it looks.
 //!
-//! The scripts beside this file drive Chromium. With `TOLLGATE_BLESS=1` the pages are painted for the documentation, after
-//! five minutes of traffic.
+//! The scripts beside this file drive Chromium. With `TOLLGATE_BLESS=1` the pages are painted for the documentation,
+//! after five minutes of traffic.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ tiers:
 ";
 
 /// Runs a script beside this file against a server.
-fn drive(bed: &Bed, script: &str, more: Value) -> Value {
+fn drive(bed: &Bed, script: &str, more: &Value) -> Value {
     let url = |address: std::net::SocketAddr| format!("http://{address}");
     let mut told = json!({
         "admin": url(bed.server.admin()),
@@ -60,7 +60,7 @@ fn images() -> Option<PathBuf> {
 #[test]
 fn an_operator_makes_a_customer_sees_its_traffic_and_ends_its_key() {
     let bed = Bed::start(POLICY);
-    let told = drive(&bed, "story.py", json!({}));
+    let told = drive(&bed, "story.py", &json!({}));
     assert_eq!(told["refused_after_revoking"], 403, "{told}");
     let audit = bed.get("/admin/v1/audit");
     let who = |entry: &Value| entry["who"] == "admin (dashboard)";
@@ -70,7 +70,7 @@ fn an_operator_makes_a_customer_sees_its_traffic_and_ends_its_key() {
 
 #[test]
 fn whoever_guesses_is_told_to_wait_and_whoever_knows_is_let_in() {
-    let told = drive(&Bed::start(POLICY), "guessing.py", json!({}));
+    let told = drive(&Bed::start(POLICY), "guessing.py", &json!({}));
     assert_eq!(told["signed_in"], true, "{told}");
 }
 
@@ -78,7 +78,7 @@ fn whoever_guesses_is_told_to_wait_and_whoever_knows_is_let_in() {
 fn every_page_fits_a_desk_and_a_phone_and_can_be_read_out() {
     let images = images();
     let bed = Bed::start(POLICY);
-    let told = drive(&bed, "pages.py", json!({"images": images}));
+    let told = drive(&bed, "pages.py", &json!({"images": images}));
     assert_eq!(told["pages"], 10, "{told}");
     assert_eq!(told["faults"], json!([]), "{told:#}");
 }
