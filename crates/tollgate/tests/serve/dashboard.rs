@@ -1,7 +1,7 @@
 //! The dashboard in a real browser, over a real server: what an operator does in it, and how it looks.
 //!
-//! The scripts beside this file drive Chromium. With `TOLLGATE_BLESS=1` the pages are painted for the documentation, after
-//! five minutes of traffic.
+//! The scripts beside this file drive Chromium. With `TOLLGATE_BLESS=1` the pages are painted for the documentation,
+//! after five minutes of traffic.
 
 use std::path::{Path, PathBuf};
 
