@@ -1,4 +1,4 @@
-//! The Python that `scripts/test` makes: with DuckDB, with a server that speaks as S3 does, and with what drives a browser.
+//! The Python that `scripts/test` makes: with DuckDB, a server that speaks as S3 does, and what drives a browser.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! An engine in a directory of its own, and somebody who calls.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -200,7 +201,11 @@ fn copy_dir(from: &Path, to: &Path) {
             std::fs::create_dir(&target).unwrap();
             copy_dir(&entry.path(), &target);
         } else {
-            std::fs::copy(entry.path(), &target).unwrap();
+            match std::fs::copy(entry.path(), &target) {
+                // The next segment gets its name when it is ready; nothing is in it yet.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                copied => drop(copied.unwrap()),
+            }
         }
     }
 }

@@ -74,7 +74,7 @@ where
     }
 }
 
-/// A request that goes on. Its span ends when this is dropped: with the head of the answer, or when the caller goes away.
+/// A request that goes on. Its span ends when this is dropped: with the head of the answer, or when the caller leaves.
 struct OpenSpan {
     traces: Arc<Traces>,
     context: TraceContext,

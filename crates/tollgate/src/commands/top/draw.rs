@@ -144,7 +144,10 @@ mod tests {
     use crate::commands::top::look::Look;
 
     fn look() -> Look {
-        let step = |admitted, limited| json!({"at": "", "admitted": admitted, "refused": {"rate_limited": limited, "blocked": 1}});
+        let step = |admitted, limited| {
+            let refused = json!({"rate_limited": limited, "blocked": 1});
+            json!({"at": "", "admitted": admitted, "refused": refused})
+        };
         let overview = json!({
             "now": "2026-11-01T12:00:00.000Z", "started": "2026-11-01T10:00:00.000Z", "mode": "degraded",
             "policy_version": 3, "step_s": 10,
