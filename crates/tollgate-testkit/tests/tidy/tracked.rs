@@ -38,13 +38,20 @@ impl File {
 
 /// All of them, in the order of their paths.
 pub(crate) fn files() -> &'static [File] {
-    static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
+    static FILES: LazyLock<Vec<File>> =
+        LazyLock::new(|| paths().iter().filter_map(|path| file(&root(), path.clone())).collect());
+    &FILES
+}
+
+/// The paths of all files, also of those that are no text.
+pub(crate) fn paths() -> &'static [String] {
+    static PATHS: LazyLock<Vec<String>> = LazyLock::new(|| {
         let root = root();
         let mut paths = by_git(&root).unwrap_or_else(|| by_walking(&root));
         paths.sort();
-        paths.into_iter().filter_map(|path| file(&root, path)).collect()
+        paths
     });
-    &FILES
+    &PATHS
 }
 
 pub(crate) fn rust_files() -> impl Iterator<Item = &'static File> {
