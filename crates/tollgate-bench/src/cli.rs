@@ -50,7 +50,7 @@ pub(crate) enum Suite {
     Shed,
     /// Time until ready and memory, with 100,000 accounts
     Start,
-    /// What `/metrics` takes while 100,000 accounts are active
+    /// What `/metrics` takes with 100,000 accounts, 5,000 of them active
     Scrape,
     /// What a record costs, how fast records are counted, how soon usage is told
     Ledger,

@@ -1,4 +1,4 @@
-//! The suite `scrape`: what `/metrics` takes while very many accounts are active.
+//! The suite `scrape`: what `/metrics` takes where there are very many accounts.
 
 use anyhow::Result;
 
@@ -8,11 +8,13 @@ use crate::load::cores::Cores;
 use crate::load::options::LoadOptions;
 use crate::load::tollgate::{ADMIN_TOKEN, TWO_LIMITS, Tollgate, make_keys};
 use crate::report::{Format, note};
-use crate::start::{LOOK_EVERY, call, print};
+use crate::start::{LOOK_EVERY, accounts, call, print};
 use crate::timing::{median, stopwatch};
 
-/// Accounts that send a request each.
+/// Accounts with a key each.
 const ACCOUNTS: u32 = 100_000;
+/// Those of them that send a request each: making a key over the API takes a flush of the disk.
+const CALLERS: u32 = 5_000;
 const SCRAPES: usize = 21;
 
 const SERIES_TARGET: f64 = 2_000.0;
@@ -24,9 +26,12 @@ pub(crate) fn run(options: &LoadOptions, format: Format) -> Result<()> {
     let program = build::tollgate(options)?;
     let tollgate = Tollgate { program, folder: folder.path().to_owned(), upstream: None };
     let runtime = runtime()?;
+    let (mut first, addresses) = tollgate.start(Cores::Shared, LOOK_EVERY)?;
+    let keys = runtime.block_on(make_keys(addresses, TWO_LIMITS, CALLERS))?;
+    first.end();
+    note(&format!("filling the directory with {ACCOUNTS} accounts"));
+    runtime.block_on(accounts::fill(&tollgate.data_dir(), ACCOUNTS - CALLERS))?;
     let (_server, addresses) = tollgate.start(Cores::Shared, LOOK_EVERY)?;
-    note(&format!("making {ACCOUNTS} accounts, each with a key and a request"));
-    let keys = runtime.block_on(make_keys(addresses, TWO_LIMITS, ACCOUNTS))?;
     runtime.block_on(call(addresses, &keys))?;
     let admin = Caller::new(addresses.admin, Some(ADMIN_TOKEN.to_owned()));
     let mut took_ms = Vec::with_capacity(SCRAPES);

@@ -1,6 +1,6 @@
 //! The suite `start`: how long `tollgate serve` takes until it is ready, and its memory, with many accounts.
 
-mod accounts;
+pub(crate) mod accounts;
 
 use std::io::Write as _;
 use std::time::Duration;

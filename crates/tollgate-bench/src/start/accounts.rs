@@ -20,7 +20,7 @@ const WRITERS: usize = 2_000;
 const MADE_AT: Timestamp = Timestamp::from_nanos(1_790_000_000_000_000_000);
 
 /// Makes accounts with a key each. The keys are hashed with a secret of nobody: they are there, but admit nobody.
-pub(super) async fn fill(data_dir: &Path, count: u32) -> Result<()> {
+pub(crate) async fn fill(data_dir: &Path, count: u32) -> Result<()> {
     let database = Database::open(&data_dir.join("tollgate.db"))?;
     let directory = Arc::new(Directory::open(database, HomeHasher::new([7; 16]), KeyHasher::new(&[7; 32]))?);
     let mut making = JoinSet::new();
