@@ -5,17 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tollgate_core::policy::{Maxima, Proxies};
 use tollgate_core::time::Timestamp;
-use tollgate_engine::{CallerRequest, Clustered, Credential, Engine, Rejected};
-use tollgate_ledger::SpoolSettings;
+use tollgate_engine::{CallerRequest, Credential, Engine, Rejected};
 use tollgate_store::alerts::{AlertKind, AlertState, Alerts, News, RateCaller, Which};
 use tollgate_store::directory::Page;
 use tollgate_store::redis::alerts::counts::{SharedCounts, Slice};
 use tollgate_store::redis::{Address, Link, LinkOptions, NodeId};
 use tollgate_testkit::redis::{Engine as Kind, RedisServer};
 
-use crate::place::{nobody, policy, request};
+use crate::place::{nobody, request};
+use crate::shared_place;
 
 const PLANS: &str =
     "tiers: {open: {rate: 100000}}\nidentity: {anonymous: open}\nalerts: {webhook: 'http://h/'}";
@@ -31,16 +30,7 @@ fn link_options() -> LinkOptions {
 }
 
 async fn node(redis: &RedisServer, dir: &TempDir) -> Arc<Engine> {
-    let clustered = Clustered {
-        policy: policy(PLANS),
-        proxies: Proxies::default(),
-        session_secrets: Vec::new(),
-        address: Address::parse(&redis.url()).unwrap(),
-        link: link_options(),
-        spool: SpoolSettings { segment_records: 256, ..SpoolSettings::default() },
-        clients_max: Maxima::CLIENTS_DEFAULT,
-    };
-    Arc::new(clustered.open(dir.path(), b"a secret of tests", |_| ()).await.unwrap().0)
+    shared_place::node(PLANS, &redis.url(), link_options().deadline, dir).await
 }
 
 async fn counts(redis: &RedisServer) -> SharedCounts {

@@ -16,6 +16,7 @@ mod place;
 mod pulse;
 mod reload;
 mod repeats;
+mod shared_place;
 mod sliding_log;
 mod thresholds;
 mod thresholds_shared;

@@ -4,51 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tollgate_core::policy::{Maxima, Proxies, TierName};
 use tollgate_core::rule::Amount;
-use tollgate_engine::{CallerRequest, Clustered, Engine, Hold};
-use tollgate_ledger::SpoolSettings;
+use tollgate_engine::{CallerRequest, Engine, Hold};
 use tollgate_store::alerts::{Alert, AlertKind, Which};
-use tollgate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Page, Scopes};
-use tollgate_store::key_text::KeyEnv;
-use tollgate_store::redis::{Address, LinkOptions};
+use tollgate_store::directory::Page;
 use tollgate_testkit::redis::{Engine as Kind, RedisServer};
 
-use crate::place::{costing, policy, request, writer};
+use crate::place::{costing, request};
+use crate::shared_place::{self, customer};
 
 const PLANS: &str =
     "tiers: {metered: {quota: 40, quota_window: billing_month, on_quota_exceeded: bill_overage}}";
 
 async fn node(redis: &RedisServer, dir: &TempDir) -> Arc<Engine> {
-    let link = LinkOptions { deadline: Duration::from_secs(10), ..LinkOptions::default() };
-    let clustered = Clustered {
-        policy: policy(PLANS),
-        proxies: Proxies::default(),
-        session_secrets: Vec::new(),
-        address: Address::parse(&redis.url()).unwrap(),
-        link,
-        spool: SpoolSettings { segment_records: 256, ..SpoolSettings::default() },
-        clients_max: Maxima::CLIENTS_DEFAULT,
-    };
-    Arc::new(clustered.open(dir.path(), b"a secret of tests", |_| ()).await.unwrap().0)
-}
-
-async fn customer(engine: &Engine) -> String {
-    let account = NewAccount {
-        id: Some(AccountId::new("acme").unwrap()),
-        name: DisplayName::new("acme").unwrap(),
-        tier: TierName::new("metered").unwrap(),
-        billing_day: None,
-        timezone: None,
-    };
-    engine.directory().create_account(account, &writer()).await.unwrap();
-    let key = NewKey {
-        name: DisplayName::new("test").unwrap(),
-        env: KeyEnv::Live,
-        scopes: Scopes::new([]).unwrap(),
-        expires_at: None,
-    };
-    engine.directory().create_key("acme", key, &writer()).await.unwrap().1.expose().to_owned()
+    shared_place::node(PLANS, &redis.url(), Duration::from_secs(10), dir).await
 }
 
 async fn alerts(engine: &Engine) -> Vec<Alert> {

@@ -244,7 +244,7 @@ fn only_so_many_may_listen_and_whoever_leaves_makes_room() {
                 if let Ok(subscription) = place.engine.pulse().subscribe() {
                     break drop(subscription);
                 }
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                tokio::task::yield_now().await;
             }
         };
         place.later(1);

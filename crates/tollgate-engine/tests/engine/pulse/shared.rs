@@ -1,63 +1,26 @@
 //! The same where the meters are in a Redis that nodes share, and while it is away.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use tempfile::TempDir;
-use tollgate_core::policy::{Maxima, Proxies, TierName};
 use tollgate_engine::pulse::{Changed, Event, Heard, Kind};
-use tollgate_engine::{Clustered, Engine, ErrorCode, Front, StoreMode};
-use tollgate_ledger::SpoolSettings;
-use tollgate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes};
-use tollgate_store::key_text::KeyEnv;
-use tollgate_store::redis::{Address, LinkOptions};
+use tollgate_engine::{ErrorCode, Front, StoreMode};
 use tollgate_testkit::chaos::{ChaosProxy, Mode};
 use tollgate_testkit::redis::{Engine as Server, RedisServer};
 
-use crate::place::{costing, policy, request, writer};
+use crate::place::{costing, request};
+use crate::shared_place::{customer, node};
 
+const DEADLINE: Duration = Duration::from_secs(2);
 const PLANS: &str = "\
 tiers: {metered: {rate: 10, burst: 10, quota: 1_000}}
 degraded: {quota: closed}
 ";
 
-async fn node(address: &str, dir: &TempDir) -> Arc<Engine> {
-    let link = LinkOptions { deadline: Duration::from_secs(2), ..LinkOptions::default() };
-    let clustered = Clustered {
-        policy: policy(PLANS),
-        proxies: Proxies::default(),
-        session_secrets: Vec::new(),
-        address: Address::parse(address).unwrap(),
-        link,
-        spool: SpoolSettings { segment_records: 256, ..SpoolSettings::default() },
-        clients_max: Maxima::CLIENTS_DEFAULT,
-    };
-    Arc::new(clustered.open(dir.path(), b"a secret of tests", |_| ()).await.unwrap().0)
-}
-
-async fn customer(engine: &Engine) -> String {
-    let account = NewAccount {
-        id: Some(AccountId::new("acme").unwrap()),
-        name: DisplayName::new("acme").unwrap(),
-        tier: TierName::new("metered").unwrap(),
-        billing_day: None,
-        timezone: None,
-    };
-    engine.directory().create_account(account, &writer()).await.unwrap();
-    let key = NewKey {
-        name: DisplayName::new("test").unwrap(),
-        env: KeyEnv::Live,
-        scopes: Scopes::new([]).unwrap(),
-        expires_at: None,
-    };
-    engine.directory().create_key("acme", key, &writer()).await.unwrap().1.expose().to_owned()
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_shared_store_refuses_is_counted_and_explained() {
     let redis = RedisServer::new(Server::Redis);
     let dir = tempfile::tempdir().unwrap();
-    let engine = node(&redis.url(), &dir).await;
+    let engine = node(PLANS, &redis.url(), DEADLINE, &dir).await;
     let key = customer(&engine).await;
     assert!(engine.decided(&costing(request(&key), 8), engine.now()).await.is_admitted());
     let refused = engine.decided(&costing(request(&key), 9), engine.now()).await;
@@ -87,7 +50,7 @@ async fn while_the_store_is_away_denials_say_so_and_those_who_listen_are_told_on
     let redis = RedisServer::new(Server::Redis);
     let chaos = ChaosProxy::start(redis.address());
     let dir = tempfile::tempdir().unwrap();
-    let engine = node(&format!("redis://{}", chaos.address()), &dir).await;
+    let engine = node(PLANS, &format!("redis://{}", chaos.address()), DEADLINE, &dir).await;
     let key = customer(&engine).await;
     assert!(engine.decided(&request(&key), engine.now()).await.is_admitted());
     let mut subscription = engine.pulse().subscribe().unwrap();
