@@ -34,6 +34,7 @@ mod shared;
 pub mod shed;
 pub mod snapshot;
 mod thresholds;
+pub mod throttle;
 mod unsettled;
 mod watch;
 
@@ -57,5 +58,6 @@ pub use save::SaveError;
 pub use shared::SharedParts;
 pub use snapshot::{PolicySnapshot, ReloadError};
 pub use thresholds::Level;
+pub use throttle::{Throttle, ThrottleAnswer, ThrottleAsk, Throttled};
 pub use unsettled::Unsettled;
 pub use watch::Standing;

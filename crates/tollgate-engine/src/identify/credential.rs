@@ -72,6 +72,7 @@ mod tests {
             Credential::Key(key) => format!("key {key}"),
             Credential::ServiceToken(token) => format!("token {token}"),
             Credential::Nothing { .. } => "nothing".to_owned(),
+            Credential::Account { .. } | Credential::Tier { .. } => "vouched for".to_owned(),
             Credential::Ambiguous => "ambiguous".to_owned(),
         }
     }
