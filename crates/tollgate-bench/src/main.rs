@@ -24,6 +24,7 @@ mod ours;
 mod peers;
 mod redis;
 mod report;
+mod resp;
 mod scrape;
 mod shed;
 mod start;
@@ -47,6 +48,7 @@ fn main() -> anyhow::Result<()> {
             Suite::Http => http::run(&arguments.load, format)?,
             Suite::Gateway => gateway::run(&arguments.load, format)?,
             Suite::Redis => redis::run(&arguments.load, format)?,
+            Suite::Resp => resp::run(&arguments.load, format)?,
             Suite::Abuse => abuse::run(format)?,
             Suite::Shed => shed::run(&arguments.load, format)?,
             Suite::Start => start::run(&arguments.load, format)?,
