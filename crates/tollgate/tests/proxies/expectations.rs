@@ -1,5 +1,7 @@
 //! What holds for every proxy: one function for each test, and the list of them that the file of a proxy names.
 
+use std::thread;
+
 use serde_json::json;
 use tollgate_testkit::chaos::Mode;
 use tollgate_testkit::http::{Answer, Asked};
@@ -17,7 +19,9 @@ macro_rules! expectations {
             the_admitted_reach_the_api_with_who_is_calling_and_learn_what_is_left,
             beyond_the_burst_is_429_until_retry_after,
             a_spent_quota_is_402,
+            of_many_at_once_as_many_pass_as_the_quota_has,
             without_a_key_401_with_an_unknown_one_403_with_two_400,
+            callers_are_charged_for_the_request_that_the_api_gets,
             callers_without_a_key_are_told_apart_by_where_they_call_from,
             while_tollgate_cannot_be_reached_nobody_passes_and_nobody_waits,
             told_to_fail_open_everybody_passes_and_nobody_is_named,
@@ -146,6 +150,20 @@ pub(crate) fn a_spent_quota_is_402(recipe: &Recipe) {
     assert_eq!((place.api.asked(), place.bed.used("acme", "quota")), (2, 2));
 }
 
+pub(crate) fn of_many_at_once_as_many_pass_as_the_quota_has(recipe: &Recipe) {
+    let tiers = "\ntiers: {wide: {quota: 100, quota_window: sliding_day}}\n";
+    let place = Place::start(recipe, &format!("{TRUSTING}{tiers}"));
+    let asked = Asked::get("/").key(&place.bed.customer("acme", "wide"));
+    let statuses: Vec<u16> = thread::scope(|scope| {
+        let caller = || (0..20).map(|_| place.send(&asked).status).collect::<Vec<_>>();
+        let callers: Vec<_> = (0..10).map(|_| scope.spawn(caller)).collect();
+        callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect()
+    });
+    let with = |status| statuses.iter().filter(|it| **it == status).count();
+    assert_eq!((with(200), with(402)), (100, 100), "{statuses:?}");
+    assert_eq!((place.api.asked(), place.bed.used("acme", "quota")), (100, 100));
+}
+
 pub(crate) fn without_a_key_401_with_an_unknown_one_403_with_two_400(recipe: &Recipe) {
     let place = Place::start(recipe, &policy());
     let answer = place.send(&spoofed(Asked::get("/")));
@@ -155,13 +173,42 @@ pub(crate) fn without_a_key_401_with_an_unknown_one_403_with_two_400(recipe: &Re
     refused(&place.send(&Asked::get("/").key("tg_live_unknown")), 403, "invalid_key");
     let two = Asked::get("/").key("one").header("Authorization", "Bearer another");
     refused(&place.send(&two), 400, "ambiguous_key");
-    // Callers cannot ask for another request than the one they send, nor for answers of another dialect.
-    let key = place.bed.customer("acme", "quick");
-    let other = Asked::get("/dear?dialect=nginx").key(&key);
-    let other = other.header("X-Original-URI", "/cheap").header("X-Original-Method", "OPTIONS");
-    let other = other.header("X-Forwarded-Uri", "/cheap").header("X-Forwarded-Method", "OPTIONS");
-    assert_eq!(place.send(&other).status, 200);
-    assert_eq!(place.api.asked(), 1);
+    assert_eq!(place.api.asked(), 0);
+}
+
+pub(crate) fn callers_are_charged_for_the_request_that_the_api_gets(recipe: &Recipe) {
+    let routes = "routes: {dear: {match: 'GET /dear/**', cost: 5}}\n";
+    let tiers = "\ntiers: {wide: {quota: 100, quota_window: sliding_day}}\n";
+    let place = Place::start(recipe, &format!("{TRUSTING}{tiers}{routes}"));
+    let key = place.bed.customer("acme", "wide");
+    // They cannot ask for another request than the one they send, nor for answers in another dialect.
+    let mut asked = Asked::get("/dear/?dialect=nginx&a=%2f..%2f").key(&key);
+    for name in ["X-Original-URI", "X-Original-URL", "X-Forwarded-Uri"] {
+        asked = asked.header(name, "/cheap");
+    }
+    for name in ["X-Original-Method", "X-Forwarded-Method"] {
+        asked = asked.header(name, "OPTIONS");
+    }
+    let answer = place.send(&asked);
+    assert_eq!((answer.status, place.bed.used("acme", "quota")), (200, 5), "{answer:?}");
+    assert!(
+        answer.json()["line"].as_str().unwrap().contains("/dear/?dialect=nginx&a=%2f..%2f"),
+        "{answer:?}"
+    );
+    // What could be read in two ways is refused, or reaches the API and Tollgate as what it means.
+    let mut charged = 5;
+    for path in
+        ["/cheap/../dear/", "/cheap/%2e%2e/dear/", "//dear/", "/cheap/..%2fdear/", "/cheap\\..\\dear/"]
+    {
+        let answer = place.send(&Asked::get(path).key(&key));
+        if answer.status == 200 {
+            assert_eq!(answer.json()["line"], "GET /dear/ HTTP/1.1", "{path}: {answer:?}");
+            charged += 5;
+        } else {
+            assert_eq!(answer.status, 400, "{path}: {answer:?}");
+        }
+        assert_eq!(place.bed.used("acme", "quota"), charged, "{path}");
+    }
 }
 
 pub(crate) fn callers_without_a_key_are_told_apart_by_where_they_call_from(recipe: &Recipe) {

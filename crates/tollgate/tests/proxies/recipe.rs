@@ -9,8 +9,8 @@ pub(crate) struct Recipe {
     pub(crate) program: ProxyProgram,
     /// Its files, from `examples/` on.
     pub(crate) files: &'static [&'static str],
-    /// What has to be different because the proxy runs in a test, besides the ports. The number is one that no other test
-    /// has.
+    /// What has to be different because the proxy runs in a test, besides the ports. The number is one that no other
+    /// test has.
     pub(crate) adapt: fn(String, u16) -> String,
     /// What its file says to change for letting everybody pass while Tollgate cannot be reached: this, to that.
     pub(crate) open: (&'static str, &'static str),
