@@ -135,7 +135,9 @@ async fn nodes_that_share_a_store_share_throttles_and_each_has_a_part_while_it_i
     }
     assert_eq!(admitted, 10);
     redis.kill();
-    let asked = Asked::new(&nodes[0], &per_hour(10));
+    // Whoever is known to be refused is refused without the store.
+    let subject = nodes[0].subject(&[b"test", b"bob"]);
+    let asked = Asked { subject, ..Asked::new(&nodes[0], &per_hour(10)) };
     let mut admitted = 0;
     for _ in 0..20 {
         let now = asked.engine.now();
