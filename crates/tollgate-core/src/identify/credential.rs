@@ -1,11 +1,40 @@
 //! Keys and tokens, as headers carry them.
 
-use http::{HeaderMap, HeaderValue};
-use tollgate_core::policy::{Identity, KeyPlace};
+use std::fmt;
 
-use crate::request::Credential;
+use http::{HeaderMap, HeaderValue};
+
+use crate::policy::{Identity, KeyPlace};
 
 const BEARER: &str = "bearer ";
+
+/// What a caller presents.
+#[derive(Clone, Copy)]
+pub enum Credential<'r> {
+    /// A key, as it was sent.
+    Key(&'r str),
+    /// A service token, as it was sent.
+    ServiceToken(&'r str),
+    /// Nothing; what else is known of it.
+    Nothing {
+        /// What tells callers behind one address apart.
+        headers: &'r HeaderMap,
+    },
+    /// Two keys that differ.
+    Ambiguous,
+}
+
+/// Without the secret, which may not get into a log.
+impl fmt::Debug for Credential<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Key(_) => "Key",
+            Self::ServiceToken(_) => "ServiceToken",
+            Self::Nothing { .. } => "Nothing",
+            Self::Ambiguous => "Ambiguous",
+        })
+    }
+}
 
 /// What the headers of a request present.
 pub fn credential<'h>(identity: &Identity, headers: &'h HeaderMap) -> Credential<'h> {
