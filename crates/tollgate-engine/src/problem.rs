@@ -13,11 +13,20 @@ const TYPE_PREFIX: &str = "urn:tollgate:error:";
 
 /// The document for a denied decision.
 pub fn of_denial(decision: &Decision, denial: &Denial) -> String {
+    denied(denial, decision.tier(), Some(&decision.id.text()))
+}
+
+/// The document for a limit that belongs to nobody's plan, and refuses.
+pub fn of_limit(denial: &Denial) -> String {
+    denied(denial, None, None)
+}
+
+fn denied(denial: &Denial, tier: Option<&str>, decision_id: Option<&str>) -> String {
     let mut document = head(denial.error.as_str(), denial.error.title(), denial.status, &detail(denial));
-    member(&mut document, "tier", decision.tier());
+    member(&mut document, "tier", tier);
     member(&mut document, "limit", denial.limit.as_ref().map(|limit| limit.as_str()));
     let _ = write!(document, ",\"retry_after_ms\":{}", denial.retry_after.as_millis_ceil());
-    member(&mut document, "decision_id", Some(&decision.id.text()));
+    member(&mut document, "decision_id", decision_id);
     document.push('}');
     document
 }

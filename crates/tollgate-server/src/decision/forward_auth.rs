@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 use tollgate_core::time::Timestamp;
 use tollgate_engine::{
-    Answer, CallerRequest, Decision, Engine, ErrorCode, Front, Hold, Purpose,
+    Answer, CallerRequest, Decision, Engine, Front, Hold, Purpose,
     identify::{self, NameHeader},
     problem,
 };
@@ -20,13 +20,10 @@ use original::Original;
 use crate::listen::Peer;
 
 use super::json::Wrong;
+use super::outcome::{self, Line, STATUS};
 use super::refusal::Refusal;
 use super::{Reply, reply};
 
-const ACCOUNT: HeaderName = HeaderName::from_static("x-tollgate-account");
-const TIER: HeaderName = HeaderName::from_static("x-tollgate-tier");
-const DECISION: HeaderName = HeaderName::from_static("x-tollgate-decision");
-const STATUS: HeaderName = HeaderName::from_static("x-tollgate-status");
 const ERROR: HeaderName = HeaderName::from_static("x-tollgate-error");
 
 /// What a proxy makes of an answer.
@@ -49,10 +46,7 @@ pub(super) async fn any<B>(engine: &Engine, request: Request<B>, peer: Option<&P
     let (error, reply) = match decide(engine, &request.headers, peer, now).await {
         Err(refusal) => (refusal.error(), refusal.reply()),
         Ok(mut decision) => {
-            if let Some(permit) = decision.permit.take() {
-                // Nothing is settled with it but its place, so that there is nothing to be recorded that could fail.
-                let _ = engine.finish(&permit, None, None, now);
-            }
+            outcome::free(engine, &mut decision, now);
             match &decision.answer {
                 Answer::Admitted => return admitted(&decision),
                 Answer::Denied(denial) => (denial.error.as_str(), denied(&decision)),
@@ -120,8 +114,8 @@ fn checked<'h>(
 fn admitted(decision: &Decision) -> Reply {
     let mut reply = reply::bare(StatusCode::OK);
     let headers = reply.headers_mut();
-    decision.headers().to_http().for_each(|(name, value)| drop(headers.insert(name, value)));
-    name_caller(headers, decision);
+    put(headers, decision.headers().shared());
+    put(headers, outcome::caller(decision));
     reply
 }
 
@@ -129,35 +123,25 @@ fn denied(decision: &Decision) -> Reply {
     let Answer::Denied(denial) = &decision.answer else { return admitted(decision) };
     let mut reply = reply::problem(denial.status, problem::of_denial(decision, denial));
     let headers = reply.headers_mut();
-    decision.headers().to_http().for_each(|(name, value)| drop(headers.insert(name, value)));
-    if denial.error == ErrorCode::MissingKey {
-        headers.insert(http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    }
-    name_caller(headers, decision);
+    put(headers, decision.headers().shared());
+    put(headers, outcome::demand(denial));
+    put(headers, outcome::caller(decision));
     reply
 }
 
-/// Who it was, for the proxy to log or to pass on.
-fn name_caller(headers: &mut HeaderMap, decision: &Decision) {
-    let mut put = |name: HeaderName, text: &str| {
-        if let Ok(value) = HeaderValue::from_str(text) {
+fn put(headers: &mut HeaderMap, lines: impl IntoIterator<Item = Line>) {
+    for (name, value) in lines {
+        if let Ok(value) = HeaderValue::from_maybe_shared(value) {
             headers.insert(name, value);
         }
-    };
-    if let Some(account) = &decision.account {
-        put(ACCOUNT, account.id.as_str());
     }
-    if let Some(tier) = decision.tier() {
-        put(TIER, tier);
-    }
-    put(DECISION, &decision.id.text());
 }
 
 /// A refusal that nginx understands. What it really is stands in headers, which `auth_request_set` can read.
 fn for_nginx(mut reply: Reply, error: &'static str) -> Reply {
     let status = reply.status();
     let headers = reply.headers_mut();
-    headers.insert(STATUS, HeaderValue::from(status.as_u16()));
+    headers.insert(&STATUS, HeaderValue::from(status.as_u16()));
     headers.insert(ERROR, HeaderValue::from_static(error));
     if status != StatusCode::UNAUTHORIZED {
         *reply.status_mut() = StatusCode::FORBIDDEN;
