@@ -40,6 +40,8 @@ pub(crate) enum Suite {
     Core,
     /// Decisions asked for over HTTP, beside other servers
     Http,
+    /// Decisions asked for over gRPC, as Envoy asks, beside another server
+    Grpc,
     /// Requests through the gateway, beside other proxies
     Gateway,
     /// Decisions made in Redis, beside the scripts that one would write first
@@ -89,7 +91,7 @@ mod tests {
         let error = Arguments::try_parse_from(["tollgate-bench", "cor"]).err().unwrap().to_string();
         assert!(
             error.contains(
-                "[possible values: core, http, gateway, redis, abuse, shed, start, scrape, ledger]"
+                "[possible values: core, http, grpc, gateway, redis, abuse, shed, start, scrape, ledger]"
             ),
             "{error}"
         );

@@ -14,6 +14,7 @@ mod cli;
 mod contestant;
 mod core;
 mod gateway;
+mod grpc;
 mod http;
 mod instructions;
 mod ledger;
@@ -45,6 +46,7 @@ fn main() -> anyhow::Result<()> {
         match suite {
             Suite::Core => core(&arguments, format)?,
             Suite::Http => http::run(&arguments.load, format)?,
+            Suite::Grpc => grpc::run(&arguments.load, format)?,
             Suite::Gateway => gateway::run(&arguments.load, format)?,
             Suite::Redis => redis::run(&arguments.load, format)?,
             Suite::Abuse => abuse::run(format)?,

@@ -1,14 +1,14 @@
 //! Contestants that take turns: in each round everyone is loaded once, and every round begins with another one.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 
 use super::cores::Cores;
 use super::figures::{Lap, Laps};
+use super::how::Load;
 use super::options::LoadOptions;
-use super::{usage, wrk};
+use super::usage;
 use crate::machine;
 use crate::report::note;
 
@@ -18,10 +18,10 @@ const WARM_UP_S: u32 = 1;
 /// One that is loaded.
 pub(crate) struct Contestant {
     pub(crate) name: &'static str,
-    /// Where wrk connects.
+    /// Where callers connect.
     pub(crate) address: SocketAddr,
-    /// What wrk sends.
-    pub(crate) script: PathBuf,
+    /// What they send.
+    pub(crate) load: Load,
     /// The process group whose processor time counts.
     pub(crate) group: u32,
     /// How many decisions are in a request.
@@ -57,9 +57,8 @@ pub(crate) fn run(contestants: &[Contestant], cores: Cores, options: &LoadOption
 impl Contestant {
     fn lap(&self, cores: Cores, seconds: u32) -> Result<Lap> {
         let before = usage::cpu_of_group(self.group)?;
-        let url = format!("http://{}/", self.address);
-        let heard =
-            wrk::run(cores, &self.script, &url, seconds).with_context(|| format!("loading {}", self.name))?;
+        let heard = self.load.run(cores, self.address, seconds);
+        let heard = heard.with_context(|| format!("loading {}", self.name))?;
         let used_s = (usage::cpu_of_group(self.group)?.saturating_sub(before)).as_secs_f64();
         let decisions = f64::from(self.decisions);
         let loaded_s = heard.requests as f64 / heard.requests_per_s;

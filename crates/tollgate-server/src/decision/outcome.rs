@@ -29,12 +29,11 @@ pub(super) fn free(engine: &Engine, decision: &mut Decision, now: Timestamp) {
     }
 }
 
-/// Who it was, for the proxy to log or to pass on.
-pub(super) fn caller(decision: &Decision) -> impl Iterator<Item = Line> {
-    let account = decision.account.as_ref().map(|account| (&ACCOUNT, copied(account.id.as_str())));
-    let tier = decision.tier().map(|tier| (&TIER, copied(tier)));
-    let id = (&DECISION, copied(&decision.id.text()));
-    account.into_iter().chain(tier).chain([id])
+/// Who it was, as far as there is anything to say.
+pub(super) fn caller(decision: &Decision) -> [(&'static HeaderName, Option<Bytes>); 3] {
+    let account = decision.account.as_ref().map(|account| copied(account.id.as_str()));
+    let id = Some(copied(&decision.id.text()));
+    [(&ACCOUNT, account), (&TIER, decision.tier().map(copied)), (&DECISION, id)]
 }
 
 /// What else a denial says, beside what the limits do.

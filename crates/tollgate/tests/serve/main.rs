@@ -32,6 +32,7 @@ mod privacy;
 mod races;
 mod repeats;
 mod repeats_of_nodes;
+mod resp;
 mod secured_stores;
 mod settling;
 mod shown;

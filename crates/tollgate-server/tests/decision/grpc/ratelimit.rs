@@ -116,6 +116,51 @@ fn a_descriptor_brings_its_own_limit() {
 }
 
 #[test]
+fn the_policy_has_limits_for_descriptors() {
+    let place = Place::new(
+        "
+tiers: {free: {rate: 100}}
+descriptors:
+  api:
+    - {key: remote_address, limit: 2/minute}
+    - {key: remote_address, value: 192.0.2.7, unlimited: true}
+    - {key: plan, limit: 1/hour, shadow_mode: true, name: tried}
+    - key: generic_key
+      value: login
+      name: login
+      limit: 5/10s
+      descriptors:
+        - {key: user, limit: 1/hour, algorithm: token_bucket, burst: 1, name: per-user}
+",
+    );
+    wait(async {
+        let mut client = Client::of(&place).await;
+        let address = |address| descriptor(&[("remote_address", address)], "");
+        for said in ["overall_code: OK", "overall_code: OK", "overall_code: OVER_LIMIT"] {
+            client.limit(&place, &address("192.0.2.1")).await.has(&[said, "unit: MINUTE"]);
+        }
+        client.limit(&place, &address("192.0.2.2")).await.has(&["overall_code: OK"]);
+        for _ in 0..3 {
+            let free = client.limit(&place, &address("192.0.2.7")).await;
+            free.has(&["overall_code: OK"]);
+            let tried = client.limit(&place, &descriptor(&[("plan", "a")], "")).await;
+            tried.has(&["overall_code: OK", "name: \"tried\""]);
+            assert!(!tried.text.contains("response_headers_to_add"), "{}", tried.text);
+        }
+        let login = [("generic_key", "login"), ("user", "alice")];
+        client.limit(&place, &descriptor(&login, "")).await.has(&["overall_code: OK", "name: \"per-user\""]);
+        client.limit(&place, &descriptor(&login, "")).await.has(&["overall_code: OVER_LIMIT"]);
+        client
+            .limit(&place, &descriptor(&login[..1], ""))
+            .await
+            .has(&["overall_code: OK", "name: \"login\""]);
+        client.limit(&place, &descriptor(&login[1..], "")).await.has(&["overall_code: OK"]);
+        let own = descriptor(&[("remote_address", "192.0.2.1")], "limit { requests_per_unit: 9 unit: DAY }");
+        client.limit(&place, &own).await.has(&["overall_code: OK", "name: \"override\""]);
+    });
+}
+
+#[test]
 fn descriptors_that_would_look_alike_when_joined_are_not_one() {
     let place = Place::new(PLANS);
     let limit = "limit { requests_per_unit: 1 unit: DAY }";

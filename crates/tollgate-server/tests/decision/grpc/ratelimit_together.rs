@@ -43,6 +43,26 @@ fn one_that_refuses_takes_nothing_from_the_others() {
 }
 
 #[test]
+fn a_limit_that_only_counts_gives_back_what_it_has_counted_and_no_more() {
+    let policy = "
+tiers: {free: {rate: 100}}
+descriptors: {api: [{key: tried, limit: 3/day, shadow_mode: true}]}
+";
+    let place = Place::new(policy);
+    let tried = |more: &str| descriptor(&[("tried", "a")], more);
+    wait(async {
+        let mut client = Client::of(&place).await;
+        client.limit(&place, &limited("closed", 1, "")).await.has(&["overall_code: OK"]);
+        let refused = format!("{} {}", tried("hits_addend { value: 2 }"), limited("closed", 1, ""));
+        client.limit(&place, &refused).await.has(&["overall_code: OVER_LIMIT"]);
+        client.limit(&place, &tried(PEEK)).await.has(&["limit_remaining: 3"]);
+        client.limit(&place, &tried("hits_addend { value: 2 }")).await.has(&["limit_remaining: 1"]);
+        client.limit(&place, &refused).await.has(&["overall_code: OVER_LIMIT"]);
+        client.limit(&place, &tried(PEEK)).await.has(&["overall_code: OK", "limit_remaining: 1"]);
+    });
+}
+
+#[test]
 fn what_is_given_back_is_given_whatever_the_others_say() {
     let place = Place::new(PLANS);
     wait(async {

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::decision::field;
 use crate::decision::grpc::message::authz::HttpRequest;
 use crate::decision::grpc::message::header;
 use crate::decision::json::Wrong;
+use crate::field;
 
 /// The most headers of a request: ten times as many as proxies take by default.
 const HEADERS_MAX: usize = 1_000;

@@ -27,7 +27,8 @@ pub(super) fn of(outcomes: &[Outcome], policy: &Policy, now: Timestamp) -> RateL
     // The caller is told of one: that which refuses, else that which has the least left.
     let refusing = outcomes.iter().find(|outcome| outcome.is_refused());
     let tightest = || {
-        let limits = outcomes.iter().filter_map(|outcome| Some((outcome, outcome.shown()?.0.remaining)));
+        let told = outcomes.iter().filter(|outcome| !matches!(outcome, Outcome::Counted { .. }));
+        let limits = told.filter_map(|outcome| Some((outcome, outcome.shown()?.0.remaining)));
         limits.min_by_key(|(_, remaining)| *remaining).map(|(outcome, _)| outcome)
     };
     let mut response = RateLimitResponse {

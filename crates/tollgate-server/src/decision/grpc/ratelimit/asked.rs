@@ -1,7 +1,7 @@
 //! What a descriptor asks for: a limit of its own, what a caller may do, or nothing that anybody knows of.
 
 use tollgate_core::plan::HomeId;
-use tollgate_core::policy::Policy;
+use tollgate_core::policy::{Enforcement, Policy};
 use tollgate_core::rule::Amount;
 use tollgate_engine::{Engine, Throttle, ThrottleAsk};
 
@@ -13,10 +13,10 @@ use crate::decision::refusal::Refusal;
 
 /// What a descriptor asks for.
 pub(super) enum Asked<'r> {
-    /// Nothing that anybody knows of.
+    /// Nothing that anybody limits.
     Unmatched,
     /// A limit of its own.
-    Throttle { throttle: Throttle, subject: HomeId, unit: Unit, hits: Hits },
+    Throttle { throttle: Throttle, subject: HomeId, unit: Unit, enforcement: Enforcement, hits: Hits },
     /// A limit of its own that admits nothing.
     Closed { unit: Unit, hits: Hits },
     /// What this caller may do.
@@ -42,10 +42,11 @@ impl<'r> Asked<'r> {
     ) -> Result<Self, Status> {
         let hits = Hits::of(request, descriptor)?;
         match limits::of(engine, policy, &request.domain, descriptor)? {
-            Limited::By { throttle, unit } => {
+            Limited::By { throttle, unit, enforcement } => {
                 let subject = limits::subject(engine, &request.domain, &descriptor.entries);
-                return Ok(Self::Throttle { throttle, subject, unit, hits });
+                return Ok(Self::Throttle { throttle, subject, unit, enforcement, hits });
             }
+            Limited::Free => return Ok(Self::Unmatched),
             Limited::Closed { unit } => return Ok(Self::Closed { unit, hits }),
             Limited::Not => {}
         }

@@ -9,9 +9,9 @@ use tollgate_core::policy::Policy;
 use tollgate_engine::{CallerRequest, Credential, Front, Hold, Purpose};
 
 use super::asked::Hits;
-use crate::decision::field;
 use crate::decision::grpc::message::ratelimit::Entry;
 use crate::decision::json::Wrong;
+use crate::field;
 
 const API_KEY: &[u8] = b"api_key";
 const SERVICE_TOKEN: &[u8] = b"service_token";

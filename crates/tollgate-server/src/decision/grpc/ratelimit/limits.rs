@@ -1,8 +1,10 @@
 //! Limits that a descriptor has of its own: those that it brings along, and those of the policy.
 
+use std::borrow::Cow;
+
 use tollgate_core::limit::LimitName;
 use tollgate_core::plan::HomeId;
-use tollgate_core::policy::Policy;
+use tollgate_core::policy::{DescriptorLimit, Enforcement, Policy};
 use tollgate_core::rule::{Amount, Rule, Windowed};
 use tollgate_engine::throttle::TooManyThrottles;
 use tollgate_engine::{Engine, Throttle};
@@ -18,8 +20,10 @@ const OVERRIDE: &str = "override";
 pub(super) enum Limited {
     /// Nothing of its own.
     Not,
+    /// Nothing, and the policy says so.
+    Free,
     /// This.
-    By { throttle: Throttle, unit: Unit },
+    By { throttle: Throttle, unit: Unit, enforcement: Enforcement },
     /// A limit of nothing at all.
     Closed { unit: Unit },
 }
@@ -58,16 +62,29 @@ fn brought_along(engine: &Engine, brought: &RateLimitOverride) -> Result<Limited
     let name = LimitName::new(OVERRIDE).ok_or_else(|| full(TooManyThrottles))?;
     let rule = Rule::FixedWindow(Windowed { limit, window });
     let throttle = engine.throttle(&name, &rule).map_err(full)?;
-    Ok(Limited::By { throttle, unit })
+    Ok(Limited::By { throttle, unit, enforcement: Enforcement::Refuses })
 }
 
-fn configured(
-    _engine: &Engine,
-    _policy: &Policy,
-    _domain: &[u8],
-    _entries: &[Entry],
-) -> Result<Limited, Status> {
-    Ok(Limited::Not)
+fn configured(engine: &Engine, policy: &Policy, domain: &[u8], entries: &[Entry]) -> Result<Limited, Status> {
+    if policy.descriptors.is_empty() {
+        return Ok(Limited::Not);
+    }
+    // What is no text is some value all the same: it is limited by its key.
+    let texts: Vec<_> = entries.iter().map(|entry| (lossy(&entry.key), lossy(&entry.value))).collect();
+    let texts = texts.iter().map(|(key, value)| (&**key, &**value));
+    Ok(match policy.descriptors.find(&lossy(domain), texts) {
+        None => Limited::Not,
+        Some(DescriptorLimit { rule: None, .. }) => Limited::Free,
+        Some(DescriptorLimit { name, rule: Some(rule), enforcement }) => Limited::By {
+            throttle: engine.throttle(name, rule).map_err(full)?,
+            unit: unit::of(rule),
+            enforcement: *enforcement,
+        },
+    })
+}
+
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
 }
 
 fn full(error: TooManyThrottles) -> Status {

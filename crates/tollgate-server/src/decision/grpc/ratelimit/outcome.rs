@@ -22,6 +22,8 @@ pub(super) enum Outcome {
     Free,
     /// A limit of its own has decided.
     Throttled { said: Throttled, unit: Unit },
+    /// A limit of its own has counted it, and refuses nothing.
+    Counted { said: Throttled, unit: Unit },
     /// A limit of its own that admits nothing has.
     Closed { unit: Unit },
     /// What the caller may do has.
@@ -42,7 +44,7 @@ impl Outcome {
     /// Whether the request may not pass.
     pub(super) fn is_refused(&self) -> bool {
         match self {
-            Self::Free => false,
+            Self::Free | Self::Counted { .. } => false,
             Self::Throttled { said, .. } => said.answer != ThrottleAnswer::Fits,
             Self::Decided(decision) => !decision.is_admitted(),
             Self::Closed { .. } | Self::Malformed(_) => true,
@@ -56,7 +58,7 @@ impl Outcome {
             Self::Decided(decision) => {
                 matches!(&decision.answer, Answer::Denied(denial) if denial.error == ErrorCode::Unavailable)
             }
-            Self::Free | Self::Closed { .. } | Self::Malformed(_) => false,
+            Self::Free | Self::Counted { .. } | Self::Closed { .. } | Self::Malformed(_) => false,
         }
     }
 
@@ -64,7 +66,7 @@ impl Outcome {
     /// least left.
     pub(super) fn shown(&self) -> Option<(&LimitNow, Unit)> {
         match self {
-            Self::Throttled { said, unit } => Some((&said.limit, *unit)),
+            Self::Throttled { said, unit } | Self::Counted { said, unit } => Some((&said.limit, *unit)),
             Self::Decided(decision) => {
                 let limit = shown_of(decision)?;
                 let rules = decision.plan.iter().flat_map(|plan| plan.tariff.limits());
@@ -80,14 +82,17 @@ impl Outcome {
         match self {
             Self::Decided(decision) => decision.headers(),
             Self::Throttled { said, .. } => lines_of(said, policy, now),
-            Self::Free | Self::Closed { .. } | Self::Malformed(_) => HeaderLines::default(),
+            // Nobody is told of a limit that does not hold.
+            Self::Free | Self::Counted { .. } | Self::Closed { .. } | Self::Malformed(_) => {
+                HeaderLines::default()
+            }
         }
     }
 
     /// How the refusal is told, if it is one.
     pub(super) fn told(&self) -> Option<Told> {
         let denial = match self {
-            Self::Free => return None,
+            Self::Free | Self::Counted { .. } => return None,
             Self::Malformed(refusal) => {
                 return Some(Told { status: refusal.status(), document: refusal.document() });
             }

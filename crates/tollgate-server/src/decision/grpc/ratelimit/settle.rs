@@ -2,8 +2,9 @@
 
 use tollgate_core::limit::Axis;
 use tollgate_core::plan::HomeId;
+use tollgate_core::policy::Enforcement;
 use tollgate_core::time::Timestamp;
-use tollgate_engine::{Engine, Hold, Purpose, Throttle, ThrottleAsk};
+use tollgate_engine::{Engine, Hold, Purpose, Throttle, ThrottleAnswer, ThrottleAsk};
 
 use super::asked::{Asked, Hits};
 use super::outcome::Outcome;
@@ -59,7 +60,8 @@ impl Settling<'_, '_> {
             undo_decision(engine, outcome, *now);
         }
         for (one, outcome) in asked.iter().zip(outcomes).take(charged) {
-            if let (Some((throttle, subject, ask)), Outcome::Throttled { said, .. }) = (one.undo(), outcome) {
+            let Some((throttle, subject, ask)) = one.undo(outcome) else { continue };
+            if let Outcome::Throttled { said, .. } | Outcome::Counted { said, .. } = outcome {
                 said.limit = engine.throttled(throttle, subject, ask, *now).await.limit;
             }
         }
@@ -82,7 +84,7 @@ impl Drop for Settling<'_, '_> {
         for (one, outcome) in self.asked.iter().zip(&mut self.outcomes).take(self.charged) {
             let now = self.engine.now();
             // What a store far away has taken stays taken until its window ends.
-            if let Some((throttle, subject, ask)) = one.undo() {
+            if let Some((throttle, subject, ask)) = one.undo(outcome) {
                 let _ = self.engine.throttled_here(throttle, subject, ask, now);
             }
             undo_decision(self.engine, outcome, now);
@@ -107,10 +109,7 @@ impl Asked<'_> {
     async fn settle(&self, engine: &Engine, hold: Hold, now: Timestamp) -> Outcome {
         match self {
             Self::Unmatched => Outcome::Free,
-            Self::Throttle { throttle, subject, unit, hits } => {
-                let said = engine.throttled(throttle, *subject, hits.ask(), now).await;
-                Outcome::Throttled { said, unit: *unit }
-            }
+            Self::Throttle { hits, .. } => self.throttled(engine, hits.ask(), now).await,
             Self::Closed { hits: Hits::Give(_), .. } => Outcome::Free,
             Self::Closed { unit, .. } => Outcome::Closed { unit: *unit },
             Self::Caller { named, hits: hits @ Hits::Give(_) } => {
@@ -128,10 +127,7 @@ impl Asked<'_> {
     /// What it would say. What is to be given back is given all the same.
     async fn look(&self, engine: &Engine, now: Timestamp) -> Outcome {
         match self {
-            Self::Throttle { throttle, subject, unit, hits } => {
-                let said = engine.throttled(throttle, *subject, hits.look(), now).await;
-                Outcome::Throttled { said, unit: *unit }
-            }
+            Self::Throttle { hits, .. } => self.throttled(engine, hits.look(), now).await,
             Self::Caller { named, hits: hits @ Hits::Take(_) } => {
                 let mut request = named.request(*hits, Hold::IfNeeded);
                 request.purpose = Purpose::Peek;
@@ -141,13 +137,24 @@ impl Asked<'_> {
         }
     }
 
+    async fn throttled(&self, engine: &Engine, ask: ThrottleAsk, now: Timestamp) -> Outcome {
+        let Self::Throttle { throttle, subject, unit, enforcement, .. } = self else { return Outcome::Free };
+        let (said, unit) = (engine.throttled(throttle, *subject, ask, now).await, *unit);
+        match enforcement {
+            Enforcement::Refuses => Outcome::Throttled { said, unit },
+            Enforcement::Counts => Outcome::Counted { said, unit },
+        }
+    }
+
     /// How what a limit of its own has taken is given back, if it has taken anything.
-    fn undo(&self) -> Option<(&Throttle, HomeId, ThrottleAsk)> {
-        match self {
-            Self::Throttle { throttle, subject, hits, .. } => match hits.ask() {
-                ThrottleAsk::Take(amount) => Some((throttle, *subject, ThrottleAsk::Give(amount))),
-                ThrottleAsk::Peek(_) | ThrottleAsk::Give(_) => None,
-            },
+    fn undo(&self, outcome: &Outcome) -> Option<(&Throttle, HomeId, ThrottleAsk)> {
+        let Self::Throttle { throttle, subject, hits, .. } = self else { return None };
+        match (hits.ask(), outcome) {
+            (ThrottleAsk::Take(amount), Outcome::Throttled { said, .. } | Outcome::Counted { said, .. })
+                if said.answer == ThrottleAnswer::Fits =>
+            {
+                Some((throttle, *subject, ThrottleAsk::Give(amount)))
+            }
             _ => None,
         }
     }
