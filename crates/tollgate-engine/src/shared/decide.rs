@@ -14,7 +14,7 @@ use tollgate_store::redis::{Away, Expiry, HomesCounters, Owed, Settled as Settle
 
 use super::fallback::{is_closed, is_owed};
 use super::{Shared, name_of};
-use crate::answer::ErrorCode;
+use crate::ErrorCode;
 use crate::decide::{Caller, NotSettled, Reached, Settled, Shown, Way};
 use crate::decision::{Answer, Decision, Denial, StoreMode};
 use crate::engine::{Counters, Engine};
