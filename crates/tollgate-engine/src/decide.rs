@@ -1,5 +1,6 @@
 //! The way of a request.
 
+mod back;
 mod way;
 mod who;
 
@@ -14,7 +15,7 @@ use tollgate_core::tariff::{Charges, Plan};
 use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_ledger::{Idempotency, Kind, Position, Reservation};
 
-use crate::answer::ErrorCode;
+use crate::ErrorCode;
 use crate::decision::{Answer, Decision, Denial};
 use crate::engine::{Counters, Engine};
 use crate::permit::{Kept, Permit};
@@ -109,6 +110,7 @@ impl Engine {
             slot: SlotId(count),
             now,
             verified: None,
+            account: None,
             by: None,
         }
     }
@@ -376,6 +378,8 @@ fn lacks_scope(caller: &Caller, route: Option<&Route>) -> Option<ErrorCode> {
     match &caller.key {
         Some(key) if key.scopes.admit(scope) => None,
         Some(_) => Some(ErrorCode::InsufficientScope),
+        // Whoever vouches for an account answers for what it may do.
+        None if caller.is_vouched_for() => None,
         None => Some(ErrorCode::MissingKey),
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use http::HeaderMap;
+pub use tollgate_core::identify::{Credential, Name};
 use tollgate_core::rule::Amount;
 
 /// One request, as every front end describes it.
@@ -29,47 +29,6 @@ pub struct CallerRequest<'r> {
     pub front: Front,
 }
 
-/// The caller's own name for a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Name<'r> {
-    /// It has one.
-    Given {
-        /// The name. See [`Name::is_well_formed`].
-        text: &'r str,
-        /// The query of the request, which is part of what the name stands for.
-        query: Option<&'r str>,
-    },
-    /// There is something in its place that is none.
-    Malformed,
-}
-
-impl Name<'_> {
-    /// The longest name.
-    pub const LENGTH_MAX: usize = 255;
-
-    /// Whether a text can be a name: printable ASCII, and not too long.
-    pub fn is_well_formed(text: &str) -> bool {
-        (1..=Self::LENGTH_MAX).contains(&text.len())
-            && text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
-    }
-}
-
-/// What a caller presents.
-#[derive(Clone, Copy)]
-pub enum Credential<'r> {
-    /// A key, as it was sent.
-    Key(&'r str),
-    /// A service token, as it was sent.
-    ServiceToken(&'r str),
-    /// Nothing; what else is known of it.
-    Nothing {
-        /// What tells callers behind one address apart.
-        headers: &'r HeaderMap,
-    },
-    /// Two keys that differ.
-    Ambiguous,
-}
-
 /// Without the address, which may not get into a log.
 impl fmt::Debug for CallerRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -83,18 +42,6 @@ impl fmt::Debug for CallerRequest<'_> {
             .field("hold", &self.hold)
             .field("front", &self.front)
             .finish_non_exhaustive()
-    }
-}
-
-/// Without the secret, which may not get into a log either.
-impl fmt::Debug for Credential<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Key(_) => "Key",
-            Self::ServiceToken(_) => "ServiceToken",
-            Self::Nothing { .. } => "Nothing",
-            Self::Ambiguous => "Ambiguous",
-        })
     }
 }
 
@@ -127,11 +74,25 @@ pub enum Front {
     ForwardAuth,
     /// The middleware, in a process of somebody else's.
     Middleware,
+    /// The rate limit service that Envoy asks.
+    RateLimit,
+    /// The authorization service that Envoy asks.
+    ExtAuthz,
+    /// Clients of Redis.
+    Resp,
 }
 
 impl Front {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Gateway, Self::Decision, Self::ForwardAuth, Self::Middleware];
+    pub const ALL: [Self; 7] = [
+        Self::Gateway,
+        Self::Decision,
+        Self::ForwardAuth,
+        Self::Middleware,
+        Self::RateLimit,
+        Self::ExtAuthz,
+        Self::Resp,
+    ];
 
     /// The word for it.
     pub const fn as_str(self) -> &'static str {
@@ -140,6 +101,9 @@ impl Front {
             Self::Decision => "decision",
             Self::ForwardAuth => "forward_auth",
             Self::Middleware => "middleware",
+            Self::RateLimit => "rate_limit",
+            Self::ExtAuthz => "ext_authz",
+            Self::Resp => "resp",
         }
     }
 
@@ -147,7 +111,9 @@ impl Front {
     pub(crate) const fn forwarder(self) -> Forwarder {
         match self {
             Self::Gateway | Self::Middleware => Forwarder::Us,
-            Self::Decision | Self::ForwardAuth => Forwarder::Others,
+            Self::Decision | Self::ForwardAuth | Self::RateLimit | Self::ExtAuthz | Self::Resp => {
+                Forwarder::Others
+            }
         }
     }
 }

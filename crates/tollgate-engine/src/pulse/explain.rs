@@ -10,7 +10,7 @@ use tollgate_store::directory::AccountId;
 use tollgate_store::key_text::{KeyId, PresentedKey};
 
 use super::seen::Asked;
-use crate::answer::ErrorCode;
+use crate::ErrorCode;
 use crate::decision::{Decision, Denial, StoreMode};
 use crate::identify::ClientId;
 use crate::ids::DecisionId;
@@ -164,7 +164,10 @@ fn presented(asked: &Asked<'_>) -> Option<KeyId> {
         Credential::Key(text) | Credential::ServiceToken(text) => {
             PresentedKey::parse(text).ok().map(|presented| presented.id)
         }
-        Credential::Nothing { .. } | Credential::Ambiguous => None,
+        Credential::Account { .. }
+        | Credential::Nothing { .. }
+        | Credential::Tier { .. }
+        | Credential::Ambiguous => None,
     }
 }
 

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use http::HeaderMap;
 
-use super::super::field;
 use super::super::json::Wrong;
 use super::checked;
+use crate::field;
 
 /// The request that a proxy holds.
 #[derive(Debug)]

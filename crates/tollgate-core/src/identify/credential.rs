@@ -1,11 +1,56 @@
 //! Keys and tokens, as headers carry them.
 
-use http::{HeaderMap, HeaderValue};
-use tollgate_core::policy::{Identity, KeyPlace};
+use std::fmt;
 
-use crate::request::Credential;
+use http::{HeaderMap, HeaderValue};
+
+use crate::policy::{Identity, KeyPlace};
 
 const BEARER: &str = "bearer ";
+
+/// What a caller presents.
+#[derive(Clone, Copy)]
+pub enum Credential<'r> {
+    /// A key, as it was sent.
+    Key(&'r str),
+    /// A service token, as it was sent.
+    ServiceToken(&'r str),
+    /// An account that whoever asks vouches for.
+    Account {
+        /// Its id.
+        id: &'r str,
+        /// Whose limits hold for this name where the directory does not know it.
+        tier: Option<&'r str>,
+    },
+    /// Nothing; what else is known of it.
+    Nothing {
+        /// What tells callers behind one address apart.
+        headers: &'r HeaderMap,
+    },
+    /// The same under the limits of a tier that whoever asks has chosen.
+    Tier {
+        /// The tier.
+        tier: &'r str,
+        /// What tells callers behind one address apart.
+        headers: &'r HeaderMap,
+    },
+    /// Two keys that differ.
+    Ambiguous,
+}
+
+/// Without the secret, which may not get into a log.
+impl fmt::Debug for Credential<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Key(_) => "Key",
+            Self::ServiceToken(_) => "ServiceToken",
+            Self::Account { .. } => "Account",
+            Self::Nothing { .. } => "Nothing",
+            Self::Tier { .. } => "Tier",
+            Self::Ambiguous => "Ambiguous",
+        })
+    }
+}
 
 /// What the headers of a request present.
 pub fn credential<'h>(identity: &Identity, headers: &'h HeaderMap) -> Credential<'h> {
@@ -72,6 +117,7 @@ mod tests {
             Credential::Key(key) => format!("key {key}"),
             Credential::ServiceToken(token) => format!("token {token}"),
             Credential::Nothing { .. } => "nothing".to_owned(),
+            Credential::Account { .. } | Credential::Tier { .. } => "vouched for".to_owned(),
             Credential::Ambiguous => "ambiguous".to_owned(),
         }
     }
