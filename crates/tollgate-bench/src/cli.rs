@@ -40,10 +40,14 @@ pub(crate) enum Suite {
     Core,
     /// Decisions asked for over HTTP, beside other servers
     Http,
+    /// Decisions asked for over gRPC, as Envoy asks, beside another server
+    Grpc,
     /// Requests through the gateway, beside other proxies
     Gateway,
     /// Decisions made in Redis, beside the scripts that one would write first
     Redis,
+    /// Decisions asked for as Redis is asked, beside another server and a bare counter of Redis
+    Resp,
     /// Millions of callers that come once: memory, and what known callers notice
     Abuse,
     /// Three times as many requests as the upstream can do: goodput, the tail, and who loses what
@@ -89,7 +93,7 @@ mod tests {
         let error = Arguments::try_parse_from(["tollgate-bench", "cor"]).err().unwrap().to_string();
         assert!(
             error.contains(
-                "[possible values: core, http, gateway, redis, abuse, shed, start, scrape, ledger]"
+                "[possible values: core, http, grpc, gateway, redis, resp, abuse, shed, start, scrape, ledger]"
             ),
             "{error}"
         );

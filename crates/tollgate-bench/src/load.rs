@@ -1,4 +1,4 @@
-//! Load over loopback: servers as child processes, wrk as the clients, rounds in turns.
+//! Load over loopback: servers as child processes, wrk or h2load as the clients, rounds in turns.
 
 pub(crate) mod build;
 pub(crate) mod caller;
@@ -6,6 +6,8 @@ pub(crate) mod contest;
 pub(crate) mod cores;
 pub(crate) mod field;
 pub(crate) mod figures;
+pub(crate) mod h2load;
+pub(crate) mod how;
 pub(crate) mod options;
 pub(crate) mod report;
 pub(crate) mod script;

@@ -14,6 +14,7 @@ mod cli;
 mod contestant;
 mod core;
 mod gateway;
+mod grpc;
 mod http;
 mod instructions;
 mod ledger;
@@ -24,6 +25,7 @@ mod ours;
 mod peers;
 mod redis;
 mod report;
+mod resp;
 mod scrape;
 mod shed;
 mod start;
@@ -45,8 +47,10 @@ fn main() -> anyhow::Result<()> {
         match suite {
             Suite::Core => core(&arguments, format)?,
             Suite::Http => http::run(&arguments.load, format)?,
+            Suite::Grpc => grpc::run(&arguments.load, format)?,
             Suite::Gateway => gateway::run(&arguments.load, format)?,
             Suite::Redis => redis::run(&arguments.load, format)?,
+            Suite::Resp => resp::run(&arguments.load, format)?,
             Suite::Abuse => abuse::run(format)?,
             Suite::Shed => shed::run(&arguments.load, format)?,
             Suite::Start => start::run(&arguments.load, format)?,

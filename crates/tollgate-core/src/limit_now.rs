@@ -1,6 +1,6 @@
 //! What one limit says after a plan was settled, in numbers: all that answers tell of it.
 
-use crate::limit::{Axis, LimitName};
+use crate::limit::{Axis, Limit, LimitName};
 use crate::plan::{Charge, ChargePlan, Due};
 use crate::rule::Rule;
 use crate::settle::Reading;
@@ -53,6 +53,23 @@ impl LimitNow {
             .collect()
     }
 
+    /// What a limit says of somebody who was never seen. Calendar windows are as long as their periods are, which only an
+    /// instant tells: they have none here.
+    pub fn untouched(limit: &Limit) -> Self {
+        Self {
+            name: limit.name.clone(),
+            axis: limit.axis,
+            limit: limit.rule.per_window(),
+            capacity: limit.rule.capacity(),
+            window_s: window_of(&limit.rule),
+            used: 0,
+            remaining: limit.rule.capacity(),
+            overage: 0,
+            next: Nanos::ZERO,
+            reset: Nanos::ZERO,
+        }
+    }
+
     fn of(charge: &Charge<'_>, reading: &Reading, now: Timestamp) -> Self {
         let limit = charge.limit;
         Self {
@@ -103,15 +120,22 @@ impl ConductNow {
 
 fn window_s(charge: &Charge<'_>, now: Timestamp) -> Option<u64> {
     match &charge.limit.rule {
+        Rule::Calendar { calendar, .. } => {
+            let period = charge.period.unwrap_or_else(|| calendar.period_at(now));
+            Some(period.length().as_secs_ceil())
+        }
+        rule => window_of(rule),
+    }
+}
+
+/// The window of a rule that has the same one always.
+fn window_of(rule: &Rule) -> Option<u64> {
+    match rule {
         Rule::TokenBucket(bucket) => Some(bucket.fill_time().as_secs_ceil()),
         Rule::FixedWindow(rule)
         | Rule::SlidingWindow(rule)
         | Rule::SlidingBuckets(rule)
         | Rule::SlidingLog(rule) => Some(u64::from(rule.window.as_secs())),
-        Rule::Calendar { calendar, .. } => {
-            let period = charge.period.unwrap_or_else(|| calendar.period_at(now));
-            Some(period.length().as_secs_ceil())
-        }
-        Rule::Concurrency { .. } => None,
+        Rule::Calendar { .. } | Rule::Concurrency { .. } => None,
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod abuse;
 pub mod degraded;
+pub mod descriptor;
 pub mod identity;
 pub mod ledger;
 pub mod percent;
@@ -19,6 +20,7 @@ pub mod url;
 
 pub use abuse::{AppliesTo, Blocks, Bucket, Conduct, Edge, Pressure, Reputation};
 pub use degraded::{Degraded, DegradedQuota, DegradedRate};
+pub use descriptor::{DescriptorLimit, Descriptors, Enforcement};
 pub use identity::{Challenge, HeaderName, Identity, KeyPlace, SecretSource, SessionCookie};
 pub use ledger::{Alerts, Durability, ExportTarget, LedgerSettings};
 pub use percent::Percent;
@@ -54,6 +56,8 @@ pub struct Policy {
     pub tiers: Tiers,
     /// Kinds of requests.
     pub routes: Routes,
+    /// Limits for those who ask by descriptors.
+    pub descriptors: Descriptors,
     /// The coarse limit for each address.
     pub edge: Option<Edge>,
     /// Smaller limits for callers that are refused often.

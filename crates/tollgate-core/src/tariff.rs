@@ -232,6 +232,20 @@ impl Plan {
 }
 
 impl Plan {
+    /// The plan of a limit that belongs to no tier: it has one name for both.
+    pub fn of_limit(name: TierName, limit: Limit, mut enter: impl FnMut(&Limit) -> LimitId) -> Self {
+        let lines = vec![Line::new(limit, Vec::new(), None, &mut enter)];
+        Self {
+            name,
+            number: 0,
+            series: 0,
+            priority: 0,
+            bypass: Bypass::No,
+            refund_on: RefundOn::Nothing,
+            tariff: Tariff { lines, expects: None },
+        }
+    }
+
     /// The same plan, whose callers are watched: each refusal is charged to these meters.
     #[must_use]
     pub fn with_conduct(mut self, conduct: &Conduct, enter: impl FnMut(&Limit) -> LimitId) -> Self {

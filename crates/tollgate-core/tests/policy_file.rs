@@ -296,3 +296,18 @@ fn a_single_tier_can_be_read_against_the_routes_of_a_policy() {
     let problems = read_tier(b"{rate: 0}", &name, &routes).unwrap_err();
     assert_eq!(problems.len(), 1);
 }
+
+#[test]
+fn descriptors_in_both_forms_mean_the_same() {
+    let limit = |form: &str| {
+        let text = format!("tiers: {{a: {{rate: 1}}}}\ndescriptors: {{edge: [{{key: path, {form}}}]}}");
+        let policy = load(&text).policy;
+        policy.descriptors.find("edge", [("path", "/")]).cloned()
+    };
+    let ours = limit("limit: 100/minute").unwrap();
+    assert_eq!(limit("rate_limit: {unit: minute, requests_per_unit: 100}"), Some(ours.clone()));
+    assert_eq!(ours.name.as_str(), "descriptor");
+    let month = limit("rate_limit: {unit: month, requests_per_unit: 1}");
+    assert_eq!(month, limit("limit: 1/30d"));
+    assert_eq!(limit("rate_limit: {unlimited: true}").map(|limit| limit.rule), Some(None));
+}

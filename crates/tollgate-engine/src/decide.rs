@@ -1,5 +1,6 @@
 //! The way of a request.
 
+mod back;
 mod way;
 mod who;
 
@@ -109,6 +110,7 @@ impl Engine {
             slot: SlotId(count),
             now,
             verified: None,
+            account: None,
             by: None,
         }
     }
@@ -376,6 +378,8 @@ fn lacks_scope(caller: &Caller, route: Option<&Route>) -> Option<ErrorCode> {
     match &caller.key {
         Some(key) if key.scopes.admit(scope) => None,
         Some(_) => Some(ErrorCode::InsufficientScope),
+        // Whoever vouches for an account answers for what it may do.
+        None if caller.is_vouched_for() => None,
         None => Some(ErrorCode::MissingKey),
     }
 }

@@ -33,6 +33,7 @@ use crate::shared::{Shared, SharedParts};
 use crate::shed::Loads;
 use crate::snapshot::{PolicySnapshot, ReloadError};
 use crate::thresholds::Thresholds;
+use crate::throttle::Throttles;
 use crate::watch::Watch;
 
 /// What an engine is made of.
@@ -87,6 +88,7 @@ pub struct Engine {
     pub(crate) shared: Option<Shared>,
     pub(crate) watch: Watch,
     pub(crate) thresholds: Thresholds,
+    pub(crate) throttles: Throttles,
     pub(crate) alerting: Alerting,
     pub(crate) sessions: SessionKeys,
     daily: DailyHash,
@@ -154,6 +156,7 @@ impl Engine {
         Self {
             alerting: Alerting::new(Alerts::Embedded(parts.database.clone()), counts),
             thresholds: Thresholds::new(alerts),
+            throttles: Throttles::default(),
             watch: Watch::new(&parts.homes, parts.random, clients_max, blocks),
             snapshot: ArcSwap::from_pointee(found.snapshot),
             directory: parts.directory,

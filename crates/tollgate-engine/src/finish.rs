@@ -159,7 +159,7 @@ impl Engine {
         }
         let policy = self.snapshot.load();
         let plan = if permit.account == 0 {
-            policy.anonymous_plan(&self.meters, &self.names)
+            policy.client_plan_of_number(permit.plan.number, &self.meters, &self.names)
         } else {
             let account = self.directory.account_by_serial(permit.account);
             account.and_then(|account| {

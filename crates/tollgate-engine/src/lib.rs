@@ -33,6 +33,7 @@ mod shared;
 pub mod shed;
 pub mod snapshot;
 mod thresholds;
+pub mod throttle;
 mod unsettled;
 mod watch;
 
@@ -55,6 +56,7 @@ pub use save::SaveError;
 pub use shared::SharedParts;
 pub use snapshot::{PolicySnapshot, ReloadError};
 pub use thresholds::Level;
+pub use throttle::{Throttle, ThrottleAnswer, ThrottleAsk, Throttled};
 pub use tollgate_core::answer::{self, ErrorCode};
 pub use tollgate_store::directory::Account;
 pub use unsettled::Unsettled;

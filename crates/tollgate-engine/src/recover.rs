@@ -220,7 +220,7 @@ impl Replay<'_> {
         }
         let meters = &self.checkpoint.meters;
         let plan = if record.account == 0 {
-            self.snapshot.anonymous_plan(meters, self.names)
+            self.snapshot.client_plan_of_number(record.tier, meters, self.names)
         } else {
             // An account that was deleted since has no meters to count into.
             self.directory.account_by_serial(record.account).and_then(|account| {

@@ -10,12 +10,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
+use tollgate_core::policy::Degraded;
 use tollgate_core::tariff::{Plan, Request};
 use tollgate_ledger::Idempotency;
+use tollgate_store::meters::MeterTable;
 use tollgate_store::redis::{Homes, Link, Meters, NodeId, Owed, RequestName};
 
 use crate::ids::DecisionId;
 use fallback::Fallbacks;
+pub(crate) use fallback::is_closed;
 use journal::Journal;
 use turns::Turns;
 
@@ -67,7 +70,12 @@ impl Shared {
         self.fallbacks.sweep();
     }
 
-    fn owed(&self, plan: &Arc<Plan>, request: Request) -> Owed {
+    /// What stands in for a plan while the store is away.
+    pub(crate) fn fallback(&self, plan: &Arc<Plan>, degraded: &Degraded, meters: &MeterTable) -> Arc<Plan> {
+        self.fallbacks.of(plan, degraded, meters)
+    }
+
+    pub(crate) fn owed(&self, plan: &Arc<Plan>, request: Request) -> Owed {
         Owed { plan: Arc::clone(plan), request, holder: self.node, name: None }
     }
 }

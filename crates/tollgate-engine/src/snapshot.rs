@@ -35,6 +35,8 @@ pub struct PolicySnapshot {
     plans: Mutex<BTreeMap<PlanName, Arc<Plan>>>,
     /// The plan of callers without a key.
     anonymous: OnceLock<Option<Arc<Plan>>>,
+    /// Those of callers without a key whom somebody has put into another tier.
+    clients: Mutex<BTreeMap<TierName, Arc<Plan>>>,
 }
 
 /// What accounts have in common that share a plan.
@@ -114,6 +116,7 @@ impl PolicySnapshot {
             network,
             plans: Mutex::default(),
             anonymous: OnceLock::new(),
+            clients: Mutex::default(),
         })
     }
 
@@ -218,14 +221,56 @@ impl PolicySnapshot {
     /// The plan of callers without a key, if they are served. It is not shared with accounts of the same tier: what is
     /// remembered of the callers may be more.
     pub(crate) fn anonymous_plan(&self, meters: &MeterTable, names: &Names) -> Option<Arc<Plan>> {
-        let make = || {
-            let tier = self.policy.tiers.get(self.policy.identity.anonymous.as_ref()?.as_str())?;
-            let number = names.number(tier.name.as_str()).unwrap_or(0);
-            let mut plan = Plan::new(tier, &AccountCalendar::default(), number, |limit| meters.enter(limit));
-            plan.series = self.tier_series(&tier.name, names);
-            Some(Arc::new(plan.with_conduct(&self.conduct(), |limit| meters.enter(limit))))
-        };
-        self.anonymous.get_or_init(make).clone()
+        let tier = || self.policy.tiers.get(self.policy.identity.anonymous.as_ref()?.as_str());
+        self.anonymous.get_or_init(|| Some(self.make_client_plan(tier()?, meters, names))).clone()
+    }
+
+    /// The plan of callers without a key whom somebody has put into this tier. If there is none of that name, the
+    /// smallest holds.
+    pub(crate) fn client_plan(
+        &self,
+        tier: &str,
+        meters: &MeterTable,
+        names: &Names,
+        counters: &Counters,
+    ) -> Option<Arc<Plan>> {
+        let named = self.policy.tiers.get(tier);
+        if named.is_none() {
+            Counters::count(&counters.unknown_tier);
+        }
+        let tier = named.or_else(|| self.policy.tiers.smallest())?;
+        if self.policy.identity.anonymous.as_ref() == Some(&tier.name) {
+            return self.anonymous_plan(meters, names);
+        }
+        let mut plans = self.clients.lock();
+        let plan =
+            plans.entry(tier.name.clone()).or_insert_with(|| self.make_client_plan(tier, meters, names));
+        Some(Arc::clone(plan))
+    }
+
+    /// The plan of callers without an account whose records have the number of this tier.
+    pub(crate) fn client_plan_of_number(
+        &self,
+        tier: u32,
+        meters: &MeterTable,
+        names: &Names,
+    ) -> Option<Arc<Plan>> {
+        let anonymous = self.anonymous_plan(meters, names);
+        if anonymous.as_ref().is_some_and(|plan| plan.number == tier) {
+            return anonymous;
+        }
+        let named = names.name(tier).filter(|name| self.policy.tiers.get(name).is_some());
+        match named {
+            Some(name) => self.client_plan(&name, meters, names, &Counters::default()),
+            None => anonymous,
+        }
+    }
+
+    fn make_client_plan(&self, tier: &Tier, meters: &MeterTable, names: &Names) -> Arc<Plan> {
+        let number = names.number(tier.name.as_str()).unwrap_or(0);
+        let mut plan = Plan::new(tier, &AccountCalendar::default(), number, |limit| meters.enter(limit));
+        plan.series = self.tier_series(&tier.name, names);
+        Arc::new(plan.with_conduct(&self.conduct(), |limit| meters.enter(limit)))
     }
 
     /// Whether what was negotiated with an account goes with this policy.

@@ -6,7 +6,6 @@
 mod batch;
 mod body;
 mod check;
-mod field;
 mod finish;
 mod forward_auth;
 mod health;

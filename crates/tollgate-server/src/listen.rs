@@ -1,12 +1,14 @@
-//! Listening: sockets, TLS, connections and their end. The gateway, the decision API and the admin API all use it.
+//! Listening: sockets, TLS, connections and their end. All listeners use it.
 //!
 //! It knows nothing about what is answered.
 
+mod accept;
 mod alarm;
 mod answers;
 mod bind;
 mod clock;
 mod connection;
+mod ending;
 mod peer;
 mod proxy_protocol;
 mod serve;
@@ -15,12 +17,15 @@ mod socket;
 mod tls;
 mod wire;
 
+pub(crate) use accept::{Places, accept};
 pub(crate) use alarm::Alarm;
 pub use answers::Answers;
 pub use bind::{BindError, Listener};
+pub(crate) use ending::Ending;
 pub use peer::{Peer, Scheme};
 pub use proxy_protocol::ProxyGate;
 pub use serve::{ServeSettings, serve};
+pub(crate) use shutdown::Phase;
 pub use shutdown::Shutdown;
 pub(crate) use tls::provider;
 pub use tls::{TlsCell, TlsError};

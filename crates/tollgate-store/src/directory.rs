@@ -20,7 +20,7 @@ pub(crate) mod record;
 pub(crate) mod scopes;
 mod writes;
 
-pub use account::{Account, AccountId, PlanMemo, Standing};
+pub use account::{Account, AccountId, LookedAccount, PlanMemo, Standing};
 use embedded::Embedded;
 pub use error::{ReadError, StoreError, What, WriteError};
 pub use field::{CustomBody, DisplayName, FieldError, ZoneName, billing_day};

@@ -9,6 +9,7 @@ mod channel;
 pub mod check;
 pub(crate) mod directory;
 mod homes;
+mod kept_script;
 pub mod link;
 mod meters;
 mod wire;

@@ -1,10 +1,11 @@
 //! A small HTTP/1.1 client that shows exactly what was answered. It never repeats a request.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use serde_json::Value;
+use socket2::{Domain, Socket, Type};
 
 /// Nothing is waited for longer than this unless the server is stuck.
 const STUCK: Duration = Duration::from_secs(60);
@@ -112,6 +113,7 @@ impl Asked {
 /// Somebody with a connection, which is used again for as long as the server leaves it open.
 #[derive(Debug)]
 pub struct Caller {
+    source: Option<IpAddr>,
     address: SocketAddr,
     stream: Option<BufReader<TcpStream>>,
 }
@@ -119,7 +121,12 @@ pub struct Caller {
 impl Caller {
     /// Calls this address.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, stream: None }
+        Self { source: None, address, stream: None }
+    }
+
+    /// Calls this address from another one of this machine: all of 127.0.0.0/8 is.
+    pub fn from(source: IpAddr, address: SocketAddr) -> Self {
+        Self { source: Some(source), address, stream: None }
     }
 
     /// Sends the request and waits for its answer. After an error the next one goes over a new connection.
@@ -132,7 +139,7 @@ impl Caller {
     pub fn begin(&mut self, asked: &Asked) -> io::Result<()> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
-            None => BufReader::new(connect(self.address)?),
+            None => BufReader::new(connect_from(self.source, self.address)?),
         };
         stream.get_mut().write_all(&asked.bytes(self.address))?;
         self.stream = Some(stream);
@@ -157,7 +164,16 @@ impl Caller {
 
 /// A connection that does not wait for ever.
 pub fn connect(address: SocketAddr) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect(address)?;
+    connect_from(None, address)
+}
+
+fn connect_from(source: Option<IpAddr>, address: SocketAddr) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    if let Some(source) = source {
+        socket.bind(&SocketAddr::from((source, 0)).into())?;
+    }
+    socket.connect(&address.into())?;
+    let stream = TcpStream::from(socket);
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(STUCK))?;
     stream.set_write_timeout(Some(STUCK))?;

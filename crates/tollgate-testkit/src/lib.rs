@@ -8,6 +8,7 @@ mod faketime;
 pub mod http;
 pub mod model;
 pub mod port;
+pub mod proxies;
 pub mod python;
 pub mod receiver;
 pub mod redis;

@@ -1,4 +1,5 @@
-//! The Python that `scripts/test` makes: with DuckDB, a server that speaks as S3 does, and what drives a browser.
+//! The Python that `scripts/test` makes: with DuckDB, a server that speaks as S3 does, what drives a browser, and
+//! a client of Redis.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ pub fn program() -> PathBuf {
     let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let named = named.map(PathBuf::from).filter(|path| path.is_file());
     named.expect(
-        "TOLLGATE_PYTHON names no Python with duckdb, moto[server] and playwright: run scripts/test, which makes one",
+        "TOLLGATE_PYTHON names no Python with duckdb, moto[server], playwright and redis: run scripts/test, which makes one",
     )
 }
 

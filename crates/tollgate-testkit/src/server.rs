@@ -169,6 +169,11 @@ impl Server {
         self.address("admin")
     }
 
+    /// Where clients of Redis ask, if anywhere.
+    pub fn resp(&self) -> SocketAddr {
+        self.address("resp")
+    }
+
     fn address(&self, name: &str) -> SocketAddr {
         let text = self.ready[name].as_str().unwrap_or_default();
         text.parse().expect("the ready file has the address")

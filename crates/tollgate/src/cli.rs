@@ -60,7 +60,8 @@ Without a policy file a sample with three tiers is used, and on the first start 
 them are made and shown once. Without an upstream a built-in echo answers.
 
 Secrets come from variables or files only: TOLLGATE_ADMIN_TOKEN and TOLLGATE_SECRET; when missing they are made and
-kept in the data directory. TOLLGATE_SESSION_SECRET, if set, signs session cookies in place of TOLLGATE_SECRET.
+kept in the data directory. TOLLGATE_SESSION_SECRET, if set, signs session cookies in place of TOLLGATE_SECRET;
+TOLLGATE_RESP_PASSWORD, if set, is what clients of Redis have to say first.
 
 SIGTERM: finish what is in flight, then exit 0. SIGHUP: read the policy file again.")]
     Serve(Serve),
@@ -208,6 +209,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ADDR", env = "TOLLGATE_ADMIN")]
     admin: Option<SocketAddr>,
 
+    /// Where clients of Redis ask, such as 127.0.0.1:6380 [default: nowhere].
+    #[arg(long, value_name = "ADDR", env = "TOLLGATE_RESP")]
+    resp: Option<SocketAddr>,
+
     /// A file that is told the addresses once every listener accepts.
     #[arg(long, value_name = "FILE", env = "TOLLGATE_READY_FILE")]
     pub(crate) ready_file: Option<PathBuf>,
@@ -254,6 +259,7 @@ impl Serve {
         server.gateway = self.gateway.unwrap_or(server.gateway);
         server.decision = self.decision.unwrap_or(server.decision);
         server.admin = self.admin.unwrap_or(server.admin);
+        server.resp = self.resp.or(server.resp);
         if let Some(upstream) = &self.upstream {
             server.upstream = Some(upstream.clone());
         }

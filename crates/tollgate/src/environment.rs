@@ -6,6 +6,8 @@ pub(crate) const ADMIN_TOKEN: &str = "TOLLGATE_ADMIN_TOKEN";
 pub(crate) const SECRET: &str = "TOLLGATE_SECRET";
 /// The secrets that sessions are signed with: the first one signs, what any of them signed is accepted.
 pub(crate) const SESSION_SECRET: &str = "TOLLGATE_SESSION_SECRET";
+/// What clients of Redis have to say before they are answered.
+pub(crate) const RESP_PASSWORD: &str = "TOLLGATE_RESP_PASSWORD";
 /// The key that a check is asked with.
 pub(crate) const KEY: &str = "TOLLGATE_KEY";
 /// The service token that a check is asked with.

@@ -1,14 +1,14 @@
 //! Contestants that take turns: in each round everyone is loaded once, and every round begins with another one.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 
 use super::cores::Cores;
 use super::figures::{Lap, Laps};
+use super::how::Load;
 use super::options::LoadOptions;
-use super::{usage, wrk};
+use super::usage;
 use crate::machine;
 use crate::report::note;
 
@@ -18,10 +18,10 @@ const WARM_UP_S: u32 = 1;
 /// One that is loaded.
 pub(crate) struct Contestant {
     pub(crate) name: &'static str,
-    /// Where wrk connects.
+    /// Where callers connect.
     pub(crate) address: SocketAddr,
-    /// What wrk sends.
-    pub(crate) script: PathBuf,
+    /// What they send.
+    pub(crate) load: Load,
     /// The process group whose processor time counts.
     pub(crate) group: u32,
     /// How many decisions are in a request.
@@ -34,8 +34,15 @@ pub(crate) struct Ran {
     pub(crate) laps: Laps,
 }
 
+/// Whoever can be loaded for some seconds.
+pub(crate) trait Loaded {
+    fn name(&self) -> &'static str;
+    /// Loads it for about so many seconds.
+    fn lap(&self, cores: Cores, seconds: u32) -> Result<Lap>;
+}
+
 /// Runs all rounds.
-pub(crate) fn run(contestants: &[Contestant], cores: Cores, options: &LoadOptions) -> Result<Vec<Ran>> {
+pub(crate) fn run<C: Loaded>(contestants: &[C], cores: Cores, options: &LoadOptions) -> Result<Vec<Ran>> {
     if let Some(load) = machine::load_average() {
         note(&format!("load average before the first round: {load:.2}; on a quiet machine it is below 1"));
     }
@@ -43,7 +50,7 @@ pub(crate) fn run(contestants: &[Contestant], cores: Cores, options: &LoadOption
         contestant.lap(cores, WARM_UP_S)?;
     }
     let mut ran: Vec<Ran> =
-        contestants.iter().map(|it| Ran { name: it.name, laps: Laps::default() }).collect();
+        contestants.iter().map(|it| Ran { name: it.name(), laps: Laps::default() }).collect();
     for round in 0..options.rounds as usize {
         note(&format!("round {} of {}", round + 1, options.rounds));
         for turn in 0..contestants.len() {
@@ -54,12 +61,15 @@ pub(crate) fn run(contestants: &[Contestant], cores: Cores, options: &LoadOption
     Ok(ran)
 }
 
-impl Contestant {
+impl Loaded for Contestant {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn lap(&self, cores: Cores, seconds: u32) -> Result<Lap> {
         let before = usage::cpu_of_group(self.group)?;
-        let url = format!("http://{}/", self.address);
-        let heard =
-            wrk::run(cores, &self.script, &url, seconds).with_context(|| format!("loading {}", self.name))?;
+        let heard = self.load.run(cores, self.address, seconds);
+        let heard = heard.with_context(|| format!("loading {}", self.name))?;
         let used_s = (usage::cpu_of_group(self.group)?.saturating_sub(before)).as_secs_f64();
         let decisions = f64::from(self.decisions);
         let loaded_s = heard.requests as f64 / heard.requests_per_s;

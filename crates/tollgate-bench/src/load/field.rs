@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use super::contest::Contestant;
 use super::cores::{Cores, Side};
+use super::how::Load;
 use super::script::{self, Wire};
 use super::server::Server;
 
@@ -61,10 +62,15 @@ impl<'a> Field<'a> {
         requests: &[Wire],
         decisions: u32,
     ) -> Result<()> {
-        let script = script::write(self.folder, name, requests)?;
-        let Running { address, group } = running;
-        self.contestants.push(Contestant { name, address, script, group, decisions });
+        let load = Load::Requests(script::write(self.folder, name, requests)?);
+        self.enter_with(name, running, load, decisions);
         Ok(())
+    }
+
+    /// A contestant that is loaded in another way.
+    pub(crate) fn enter_with(&mut self, name: &'static str, running: Running, load: Load, decisions: u32) {
+        let Running { address, group } = running;
+        self.contestants.push(Contestant { name, address, load, group, decisions });
     }
 
     /// What the servers said at last.

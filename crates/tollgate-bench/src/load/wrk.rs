@@ -7,17 +7,10 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::cores::{Cores, Side};
+use super::how::Heard;
 
 /// Connections that are kept alive.
 pub(crate) const CONNECTIONS: u32 = 50;
-
-/// What one run of wrk says.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Heard {
-    pub(crate) requests_per_s: f64,
-    pub(crate) requests: u64,
-    pub(crate) p99: Duration,
-}
 
 /// Fails, with what to install, if wrk is not there.
 pub(crate) fn ensure_installed() -> Result<()> {

@@ -10,6 +10,7 @@ use crate::time::{Nanos, Window};
 mod abuse;
 mod allowance;
 mod bucket;
+mod descriptors;
 mod identity;
 mod ledger;
 mod limit;
@@ -39,6 +40,7 @@ pub(super) fn document(typed: &DocumentBody, sink: &mut Sink) -> Option<Document
         Some(text) => server::store(text, sink),
         None => Some(StoreSettings::Embedded),
     };
+    let descriptors = descriptors::descriptors(&typed.descriptors, sink);
     let edge = optional(&typed.edge, |body| abuse::edge(body, sink));
     let reputation = optional(&typed.reputation, |body| abuse::reputation(body, sink));
     let blocks = optional(&typed.blocks, |body| abuse::blocks(body, sink));
@@ -55,6 +57,7 @@ pub(super) fn document(typed: &DocumentBody, sink: &mut Sink) -> Option<Document
             identity: identity?,
             tiers: tiers?,
             routes: routes?,
+            descriptors: descriptors?,
             edge: edge?,
             reputation: reputation?,
             blocks: blocks?,

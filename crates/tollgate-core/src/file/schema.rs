@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::typed::{DocumentBody, Typed as _};
+use super::typed::{DescriptorBody, DescriptorList, DocumentBody, Typed as _};
 
 /// A JSON Schema that knows every key, every word and every form of number, with descriptions. It is looser than
 /// [`super::read`] where values must fit together.
@@ -13,6 +13,7 @@ pub fn schema() -> Value {
     });
     if let (Some(top), Value::Object(document)) = (schema.as_object_mut(), DocumentBody::schema()) {
         top.extend(document);
+        top.insert("$defs".to_owned(), json!({DescriptorList::DEFINITION: DescriptorBody::schema()}));
     }
     schema
 }

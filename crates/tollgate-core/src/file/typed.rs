@@ -11,6 +11,7 @@ use super::yaml::{Entry, Node, Value};
 
 mod abuse;
 mod delay;
+mod descriptor;
 mod document;
 mod factor;
 mod fields;
@@ -28,6 +29,7 @@ mod word;
 
 pub(super) use abuse::{AppliesToWord, BlocksBody, EdgeBody, EdgePer, PressureBody, ReputationBody};
 pub(super) use delay::Delay;
+pub(super) use descriptor::{DescriptorAlgorithm, DescriptorBody, DescriptorList, RateLimitBody, UnitWord};
 pub(super) use document::{
     AlertsBody, DegradedBody, DegradedQuotaWord, DegradedRateWord, DocumentBody, DurabilityWord,
     HeaderFamilyWord, LedgerBody, QuotaResetWord, ResponsesBody,

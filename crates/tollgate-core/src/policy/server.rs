@@ -20,6 +20,8 @@ pub struct ServerSettings {
     pub decision: SocketAddr,
     /// Where the admin API and the dashboard are.
     pub admin: SocketAddr,
+    /// Where commands are taken as Redis takes them; nothing: nowhere.
+    pub resp: Option<SocketAddr>,
     /// Where admitted requests are forwarded; nothing: a built-in echo.
     pub upstream: Option<HttpUrl>,
     /// What the upstream is spoken to in.
@@ -45,6 +47,8 @@ impl ServerSettings {
     pub const DECISION_DEFAULT: SocketAddr = loopback(8081);
     /// See [`ServerSettings::GATEWAY_DEFAULT`].
     pub const ADMIN_DEFAULT: SocketAddr = loopback(9090);
+    /// Nothing listens there by default: an example for whoever wants it.
+    pub const RESP_EXAMPLE: SocketAddr = loopback(6380);
 }
 
 const fn loopback(port: u16) -> SocketAddr {
@@ -57,6 +61,7 @@ impl Default for ServerSettings {
             gateway: Self::GATEWAY_DEFAULT,
             decision: Self::DECISION_DEFAULT,
             admin: Self::ADMIN_DEFAULT,
+            resp: None,
             upstream: None,
             upstream_protocol: UpstreamProtocol::default(),
             upstream_host: UpstreamHost::default(),

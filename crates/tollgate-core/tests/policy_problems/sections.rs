@@ -161,3 +161,39 @@ fn what_may_be_a_secret_is_repeated_nowhere() {
         assert!(!page.contains("hunter2") && !page.contains("0x48f2"), "{page}");
     }
 }
+
+#[test]
+fn descriptors_say_what_they_count() {
+    let check = |list: &str, underlined: &str, message: &str, help: &str| {
+        check_section(&format!("descriptors: {{edge: {list}}}"), underlined, message, help);
+    };
+    check("[]", "edge", "no descriptor", "remote_address");
+    check("[{key: a}]", "{key: a}", "nothing is said", "limit");
+    check("[{limit: 1/s}]", "{limit: 1/s}", "no `key`", "key");
+    check("[{key: '', limit: 1/s}]", "''", "empty", "Envoy");
+    check("[{key: a, value: '*', limit: 1/s}]", "'*'", "every value", "leave `value` out");
+    check("[{key: a, limit: 5}]", "5", "per how long", "5/minute");
+    check("[{key: a, limit: 5/s, algorithm: concurrency}]", "concurrency", "may not be", "by a window");
+    check("[{key: a, limit: 5/s, burst: 3}]", "burst", "token bucket", "token_bucket");
+    check("[{key: a, burst: 3, descriptors: [{key: b, limit: 1/s}]}]", "burst", "belongs", "limit");
+    check("[{key: a, limit: 5/s, name: strikes}]", "strikes", "cannot name", "lower-case");
+    check(
+        "[{key: a, limit: 1/s, rate_limit: {unit: day, requests_per_unit: 2}}]",
+        "rate_limit",
+        "both say",
+        "keep one",
+    );
+    check("[{key: a, rate_limit: {unit: day}}]", "{unit: day}", "needs", "requests_per_unit");
+    check(
+        "[{key: a, rate_limit: {unit: fortnight, requests_per_unit: 1}}]",
+        "fortnight",
+        "may not be",
+        "week",
+    );
+    check("[{key: a, rate_limit: {unlimited: true, unit: day}}]", "unit", "no amount", "remove");
+    check("[{key: a, limit: 1/s}, {key: a, limit: 2/s}]", "{key: a, limit: 2/s}", "twice", "one of the two");
+    check("[{key: a, descriptors: [{key: b}]}]", "{key: b}", "nothing is said", "limit");
+    let fine = "[{key: a, value: x, limit: 1/s}, {key: a, value: x*, limit: 1/s}, {key: a, limit: 1/s},
+        {key: b, descriptors: [{key: c, shadow_mode: true, rate_limit: {unlimited: true}}]}]";
+    assert_eq!(problems(&format!("tiers: {{a: {{rate: 1}}}}\ndescriptors: {{edge: {fine}}}")), []);
+}

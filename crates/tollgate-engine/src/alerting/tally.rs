@@ -36,6 +36,7 @@ struct Payee {
     key: u64,
     key_number: u32,
     route: u32,
+    tier: u32,
 }
 
 impl Tally {
@@ -82,8 +83,8 @@ fn count(minutes: &mut BTreeMap<u64, HashMap<Payee, u64, RandomState>>, first: u
         return;
     }
     let callers = minutes.entry(minute).or_default();
-    let Record { home, account, key, key_number, route, .. } = *record;
-    let payee = Payee { home, account, key, key_number, route };
+    let Record { home, account, key, key_number, route, tier, .. } = *record;
+    let payee = Payee { home, account, key, key_number, route, tier };
     if callers.len() < CALLERS_MAX || callers.contains_key(&payee) {
         let used = callers.entry(payee).or_default();
         *used = used.saturating_add(record.cost);
@@ -96,7 +97,7 @@ fn rates(engine: &Engine, used: HashMap<Payee, u64, RandomState>, now: Timestamp
     let mut sums: BTreeMap<RateMeter, u64> = BTreeMap::new();
     for (payee, cost) in used {
         let plan = if payee.account == 0 {
-            policy.anonymous_plan(&engine.meters, &engine.names)
+            policy.client_plan_of_number(payee.tier, &engine.meters, &engine.names)
         } else {
             engine.directory.account_by_serial(payee.account).and_then(|account| {
                 policy.plan_of(&account.standing.load(), &engine.meters, &engine.names, &engine.counters)

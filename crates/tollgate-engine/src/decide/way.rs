@@ -11,7 +11,7 @@ use tollgate_core::settle::Outcome;
 use tollgate_core::tariff::{Charges, Request};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::Flags;
-use tollgate_store::directory::Verified;
+use tollgate_store::directory::{LookedAccount, Verified};
 use tollgate_store::redis::Expiry;
 
 use super::{Caller, Settled, Shown};
@@ -33,6 +33,8 @@ pub(crate) struct Way<'w> {
     pub(crate) now: Timestamp,
     /// What the key was found to be, where that was looked up before.
     pub(crate) verified: Option<Verified>,
+    /// What the account is that whoever asks vouches for, where that was looked up before.
+    pub(crate) account: Option<LookedAccount>,
     /// By when it should be decided, where that has to be waited for.
     pub(crate) by: Option<Expiry>,
 }

@@ -6,7 +6,7 @@ use tollgate_core::plan::{HomeId, Sharer};
 use tollgate_core::policy::Bypass;
 use tollgate_core::tariff::Plan;
 use tollgate_core::time::Timestamp;
-use tollgate_store::directory::{Account, Key, Looked, Verified};
+use tollgate_store::directory::{Account, Key, Looked, LookedAccount, Verified};
 use tollgate_store::key_text::PresentedKey;
 
 use super::Way;
@@ -29,6 +29,13 @@ pub(crate) struct Caller {
     pub(super) client: Option<ClientId>,
 }
 
+impl Caller {
+    /// Whether it is an account that presents no key.
+    pub(super) fn is_vouched_for(&self) -> bool {
+        self.account.is_some() && self.key.is_none()
+    }
+}
+
 /// Why it is not settled who is calling.
 pub(super) enum Unknown {
     /// It is not known.
@@ -46,7 +53,18 @@ impl Engine {
             // accepted in the other's place: a leaked API key never becomes a bypass.
             Credential::ServiceToken(text) => (text, Bypass::Yes),
             Credential::Ambiguous => return Err(Unknown::Error(ErrorCode::AmbiguousKey)),
-            Credential::Nothing { headers } => return self.identify_client(way, headers),
+            Credential::Account { id, tier } => return self.identify_account(way, id, tier),
+            Credential::Nothing { headers } => {
+                let plan = way.policy.anonymous_plan(&self.meters, &self.names);
+                return self.identify_client(
+                    way,
+                    headers,
+                    plan.ok_or(Unknown::Error(ErrorCode::MissingKey))?,
+                );
+            }
+            Credential::Tier { tier, headers } => {
+                return self.identify_client(way, headers, self.plan_of_tier(way, tier)?);
+            }
         };
         let presented = PresentedKey::parse(text).map_err(|_| Unknown::Error(ErrorCode::InvalidKey))?;
         let verified = match &way.verified {
@@ -79,12 +97,55 @@ impl Engine {
         Ok(Caller { plan, home, watched, account: Some(account), key: Some(key), client: None })
     }
 
+    /// Who somebody is for whom whoever asks vouches.
+    fn identify_account(&self, way: &Way<'_>, id: &str, tier: Option<&str>) -> Result<Caller, Unknown> {
+        let looked = match &way.account {
+            Some(looked) => looked.clone(),
+            None => self.directory.account_here(id),
+        };
+        let (plan, home, account, client) = match looked {
+            LookedAccount::Known(account) => {
+                let plan = way
+                    .policy
+                    .plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)
+                    .ok_or(Unknown::Error(ErrorCode::Unavailable))?;
+                (plan, account.home, Some(account), None)
+            }
+            LookedAccount::Stranger => {
+                let tier = tier.ok_or(Unknown::Error(ErrorCode::InvalidKey))?;
+                let home = self.homes.of_parts(&[b"vouched for", id.as_bytes()]);
+                (self.plan_of_tier(way, tier)?, home, None, Some(ClientId(home)))
+            }
+            // It cannot be told from an account that was made a moment ago.
+            LookedAccount::Ask => return Err(Unknown::Error(ErrorCode::Unavailable)),
+        };
+        // Only a service token leads past the limits.
+        if plan.bypass == Bypass::Yes {
+            return Err(Unknown::Error(ErrorCode::InvalidKey));
+        }
+        if let Some(denial) = self.blocked(home, Sharer::ALL, way.now) {
+            let who = Who { client, ..Who::default() };
+            return Err(Unknown::Refused(Box::new((denial, who))));
+        }
+        let watched = Watched::key(home, Sharer::ALL);
+        Ok(Caller { plan, home, watched, account, key: None, client })
+    }
+
+    /// The plan of callers whom whoever asks has put into a tier.
+    fn plan_of_tier(&self, way: &Way<'_>, tier: &str) -> Result<Arc<Plan>, Unknown> {
+        way.policy
+            .client_plan(tier, &self.meters, &self.names, &self.counters)
+            .filter(|plan| plan.bypass == Bypass::No)
+            .ok_or(Unknown::Error(ErrorCode::InvalidKey))
+    }
+
     /// Who a caller without a key is.
-    fn identify_client(&self, way: &Way<'_>, headers: &http::HeaderMap) -> Result<Caller, Unknown> {
-        let plan = way
-            .policy
-            .anonymous_plan(&self.meters, &self.names)
-            .ok_or(Unknown::Error(ErrorCode::MissingKey))?;
+    fn identify_client(
+        &self,
+        way: &Way<'_>,
+        headers: &http::HeaderMap,
+        plan: Arc<Plan>,
+    ) -> Result<Caller, Unknown> {
         let identity = &way.policy.policy().identity;
         let client = client_of(&self.homes, &self.sessions, identity, way.request.address, headers, way.now);
         if let Some(denial) = self.blocked(client.home, Sharer::ALL, way.now) {

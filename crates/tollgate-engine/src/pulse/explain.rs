@@ -164,7 +164,10 @@ fn presented(asked: &Asked<'_>) -> Option<KeyId> {
         Credential::Key(text) | Credential::ServiceToken(text) => {
             PresentedKey::parse(text).ok().map(|presented| presented.id)
         }
-        Credential::Nothing { .. } | Credential::Ambiguous => None,
+        Credential::Account { .. }
+        | Credential::Nothing { .. }
+        | Credential::Tier { .. }
+        | Credential::Ambiguous => None,
     }
 }
 

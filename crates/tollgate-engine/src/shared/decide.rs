@@ -8,7 +8,7 @@ use tollgate_core::settle::Outcome;
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::{Flags, Idempotency, Kind};
-use tollgate_store::directory::{Looked, Verified};
+use tollgate_store::directory::{Looked, LookedAccount, Verified};
 use tollgate_store::key_text::PresentedKey;
 use tollgate_store::redis::{Away, Expiry, HomesCounters, Owed, Settled as Settlement};
 
@@ -65,10 +65,7 @@ impl Engine {
     }
 
     async fn decide_shared(&self, shared: &Shared, request: &CallerRequest<'_>, now: Timestamp) -> Decision {
-        // From here on: the key and its meters together may take as long as one call.
-        let by = shared.homes.expiry();
-        let verified = self.look_up_key(request, now).await;
-        let way = Way { verified, by: Some(by), ..self.way(request, now) };
+        let way = self.way_shared(shared, request, now).await;
         let mut decision = match self.until_limits(&way) {
             Reached::Decided(decision) => *decision,
             Reached::Unfit(caller, permit, error) => {
@@ -86,6 +83,20 @@ impl Engine {
         decision
     }
 
+    /// A request at the beginning of its way, with what the store says of who is calling.
+    pub(crate) async fn way_shared<'w>(
+        &self,
+        shared: &Shared,
+        request: &'w CallerRequest<'w>,
+        now: Timestamp,
+    ) -> Way<'w> {
+        // From here on: the key and its meters together may take as long as one call.
+        let by = shared.homes.expiry();
+        let verified = self.look_up_key(request, now).await;
+        let account = self.look_up_account(request, by).await;
+        Way { verified, account, by: Some(by), ..self.way(request, now) }
+    }
+
     /// What the key of a request is, by memory or by the store. Nothing while the store is away: those who are known
     /// already are served all the same.
     async fn look_up_key(&self, request: &CallerRequest<'_>, now: Timestamp) -> Option<Verified> {
@@ -100,6 +111,16 @@ impl Engine {
             // The answer is used as it came: what changes meanwhile may keep it from being remembered.
             Looked::Ask => self.directory.fetch(&presented, now).await.ok(),
         }
+    }
+
+    /// What the account is that whoever asks vouches for.
+    async fn look_up_account(&self, request: &CallerRequest<'_>, by: Expiry) -> Option<LookedAccount> {
+        let Credential::Account { id, .. } = request.credential else { return None };
+        if self.store_mode() == StoreMode::Degraded {
+            return None;
+        }
+        let found = tokio::time::timeout_at(by.instant(), self.directory.account(id)).await;
+        found.ok()?.ok().map(LookedAccount::from)
     }
 
     /// Refuses a known caller for a reason that is no limit's. Its limits are shown if the store says them.
@@ -263,7 +284,7 @@ impl Engine {
             // Not the one that the store may have heard of: what it has of that one is undone, and its name forgotten.
             permit.decision = self.ids.next(way.now).0;
         }
-        caller.plan = shared.fallbacks.of(&caller.plan, degraded, &self.meters);
+        caller.plan = shared.fallback(&caller.plan, degraded, &self.meters);
         permit.kept = Kept::Here;
         let mut decision = self.settle(way, caller, permit);
         if decision.is_admitted() && way.mode() == Mode::Charge {

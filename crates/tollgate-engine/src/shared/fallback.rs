@@ -37,7 +37,7 @@ fn is_counted(degraded: &Degraded, axis: Axis) -> bool {
 }
 
 /// Whether a plan has a limit without which nothing is decided.
-pub(super) fn is_closed(degraded: &Degraded, plan: &Plan) -> bool {
+pub(crate) fn is_closed(degraded: &Degraded, plan: &Plan) -> bool {
     let quick = plan.tariff.has(Axis::Rate) || plan.tariff.has(Axis::Concurrency);
     (degraded.rate == DegradedRate::Closed && quick)
         || (degraded.quota == DegradedQuota::Closed && plan.tariff.has(Axis::Quota))

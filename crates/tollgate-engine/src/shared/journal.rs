@@ -149,7 +149,7 @@ impl Engine {
     async fn plan_of_record(&self, record: &Record) -> Option<(Arc<Plan>, Request)> {
         let policy = self.snapshot.load_full();
         let plan = if record.account == 0 {
-            policy.anonymous_plan(&self.meters, &self.names)?
+            policy.client_plan_of_number(record.tier, &self.meters, &self.names)?
         } else {
             let account = loop {
                 if let Some(account) = self.directory.account_by_serial(record.account) {

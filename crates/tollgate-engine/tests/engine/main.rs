@@ -20,3 +20,5 @@ mod shared_place;
 mod sliding_log;
 mod thresholds;
 mod thresholds_shared;
+mod throttle;
+mod vouched;

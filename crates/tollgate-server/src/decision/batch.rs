@@ -8,10 +8,11 @@ use http_body::Body;
 use serde::de::MapAccess;
 use tollgate_engine::{Engine, Hold, Unsettled};
 
-use super::check::{self, Check, answer};
+use super::check::{Check, answer};
 use super::json::{Object, Seen, Value};
 use super::refusal::Refusal;
 use super::{Reply, body, json, reply};
+use crate::keep::keep;
 
 /// The most checks of a batch.
 const CHECKS_MAX: usize = 1_000;
@@ -36,7 +37,7 @@ where
     document.push_str("{\"results\":[");
     for (index, (unsettled, hold)) in decided.into_iter().enumerate() {
         let mut decision = unsettled.settled().await;
-        let permit = check::keep(engine, &mut decision, hold, now);
+        let permit = keep(engine, &mut decision, hold, now);
         if index > 0 {
             document.push(',');
         }

@@ -7,14 +7,13 @@ mod client;
 use bytes::Bytes;
 use http::Request;
 use http_body::Body;
-use tollgate_core::limit::Axis;
-use tollgate_core::time::Timestamp;
-use tollgate_engine::{Decision, Engine, Hold, PermitId};
+use tollgate_engine::Engine;
 
 pub(super) use asked::Check;
 
 use super::refusal::Refusal;
 use super::{Reply, body, json, reply};
+use crate::keep::keep;
 
 /// A check is small. The largest that is valid has a long path and a hundred headers.
 const BODY_BYTES_MAX: usize = 1 << 20;
@@ -32,11 +31,4 @@ where
     let mut document = String::with_capacity(answer::CAPACITY);
     answer::write(&mut document, &decision, permit);
     Ok(reply::json(document))
-}
-
-/// Keeps the permit of a decision, if somebody will finish it.
-pub(super) fn keep(engine: &Engine, decision: &mut Decision, hold: Hold, now: Timestamp) -> Option<PermitId> {
-    let permit = decision.permit.take()?;
-    let needed = decision.plan.as_ref().is_some_and(|plan| plan.tariff.has(Axis::Concurrency));
-    (hold == Hold::Yes || needed).then(|| engine.keep(permit, now))
 }

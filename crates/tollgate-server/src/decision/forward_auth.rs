@@ -3,6 +3,7 @@
 //! Nobody calls back when that request has ended. So it is charged, but holds no place among those in flight: the one
 //! it was given is freed before the answer is.
 
+mod nginx;
 mod original;
 
 use std::borrow::Cow;
@@ -26,8 +27,6 @@ use super::{Reply, reply};
 const ACCOUNT: HeaderName = HeaderName::from_static("x-tollgate-account");
 const TIER: HeaderName = HeaderName::from_static("x-tollgate-tier");
 const DECISION: HeaderName = HeaderName::from_static("x-tollgate-decision");
-const STATUS: HeaderName = HeaderName::from_static("x-tollgate-status");
-const ERROR: HeaderName = HeaderName::from_static("x-tollgate-error");
 
 /// What a proxy makes of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +40,7 @@ enum Dialect {
 pub(super) async fn any<B>(engine: &Engine, request: Request<B>, peer: Option<&Peer>) -> Reply {
     // The body is nobody's business, and need not be one that tasks can share.
     let (request, _) = request.into_parts();
-    let dialect = match dialect(request.uri.query()) {
+    let dialect = match dialect(request.uri.query(), original::query(&request.headers)) {
         Ok(dialect) => dialect,
         Err(refusal) => return refusal.reply(),
     };
@@ -61,19 +60,26 @@ pub(super) async fn any<B>(engine: &Engine, request: Request<B>, peer: Option<&P
     };
     match dialect {
         Dialect::Plain => reply,
-        Dialect::Nginx => for_nginx(reply, error),
+        Dialect::Nginx => nginx::refusal(reply, error).await,
     }
 }
 
-fn dialect(query: Option<&str>) -> Result<Dialect, Refusal> {
+/// How the proxy says it wants its answer: behind the address that it asks.
+///
+/// Some put the caller's own query there, as Caddy does where its `uri` has none. That says nothing about the proxy.
+fn dialect(query: Option<&str>, of_caller: Option<&str>) -> Result<Dialect, Refusal> {
+    const NGINX: &str = "dialect=nginx";
+    if query != Some(NGINX) && query == of_caller {
+        return Ok(Dialect::Plain);
+    }
     let mut dialect = Dialect::Plain;
     for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
-        let detail = match pair.split_once('=') {
-            Some(("dialect", "nginx")) => {
+        let detail = match pair {
+            NGINX => {
                 dialect = Dialect::Nginx;
                 continue;
             }
-            Some(("dialect", _)) => "\"dialect\" must be nginx, or not be there.",
+            _ if pair.starts_with("dialect=") => "\"dialect\" must be nginx, or not be there.",
             _ => "The only parameter here is \"dialect\".",
         };
         return Err(Wrong { field: Some("dialect".to_owned()), detail: detail.to_owned() }.into());
@@ -137,30 +143,13 @@ fn denied(decision: &Decision) -> Reply {
     reply
 }
 
-/// Who it was, for the proxy to log or to pass on.
+/// Who it was, for the proxy to log or to pass on. Each of them is always there, empty if there is nothing to say: a
+/// proxy that copies them to the request replaces whatever the caller sent under these names.
 fn name_caller(headers: &mut HeaderMap, decision: &Decision) {
-    let mut put = |name: HeaderName, text: &str| {
-        if let Ok(value) = HeaderValue::from_str(text) {
-            headers.insert(name, value);
-        }
-    };
-    if let Some(account) = &decision.account {
-        put(ACCOUNT, account.id.as_str());
+    let account = decision.account.as_ref().map(|account| account.id.as_str());
+    let decision_id = decision.id.text();
+    for (name, text) in [(ACCOUNT, account), (TIER, decision.tier()), (DECISION, Some(&*decision_id))] {
+        let value = HeaderValue::from_str(text.unwrap_or_default());
+        headers.insert(name, value.unwrap_or_else(|_| HeaderValue::from_static("")));
     }
-    if let Some(tier) = decision.tier() {
-        put(TIER, tier);
-    }
-    put(DECISION, &decision.id.text());
-}
-
-/// A refusal that nginx understands. What it really is stands in headers, which `auth_request_set` can read.
-fn for_nginx(mut reply: Reply, error: &'static str) -> Reply {
-    let status = reply.status();
-    let headers = reply.headers_mut();
-    headers.insert(STATUS, HeaderValue::from(status.as_u16()));
-    headers.insert(ERROR, HeaderValue::from_static(error));
-    if status != StatusCode::UNAUTHORIZED {
-        *reply.status_mut() = StatusCode::FORBIDDEN;
-    }
-    reply
 }

@@ -9,11 +9,12 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsStream};
 use tollgate_core::policy::ServerSettings;
 
+use super::accept::{Places, accept};
 use super::answers::Answers;
 use super::bind::Listener;
 use super::clock::{Clock, Protocol, Waits};
@@ -37,9 +38,6 @@ const BUFFER_MAX: usize = 64 * 1024;
 
 /// The number of headers that hyper keeps on the stack. Any other number costs an allocation per request.
 const HEADER_COUNT_FREE: usize = 100;
-
-/// How long to wait when the system cannot give us another connection.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// How connections are served.
 #[derive(Clone, Debug)]
@@ -92,20 +90,12 @@ impl ServeSettings {
 
 /// Serves until the end begins, then until the last request is answered or the time for that is over.
 pub async fn serve<S: Answers>(listener: Listener, settings: ServeSettings, service: S, shutdown: Shutdown) {
-    let places = Arc::new(Semaphore::new(usize::try_from(settings.connections_max).unwrap_or(usize::MAX)));
-    let (drain, all) = (settings.drain, settings.connections_max);
+    let places = Places { connections_max: settings.connections_max, drain: settings.drain };
     let host = Arc::new(Host { h1: h1(&settings), h2: h2(&settings), settings, service, shutdown });
-    tokio::select! {
-        () = host.shutdown.begun() => {}
-        () = accept(&listener, &places, &host) => {}
-    }
-    // The port is free for whoever comes next.
-    drop(listener);
-    if timeout(drain, places.acquire_many(all)).await.is_err() {
-        tracing::warn!("cutting the connections that are still open");
-        host.shutdown.cut();
-        let _ = places.acquire_many(all).await;
-    }
+    let connect = |stream, address, place| {
+        tokio::spawn(serve_connection(Arc::clone(&host), stream, address, place));
+    };
+    accept(listener, places, &host.shutdown, connect).await;
 }
 
 /// What all connections of a listener have in common.
@@ -141,21 +131,6 @@ fn h2(settings: &ServeSettings) -> http2::Builder<TokioExecutor> {
         .max_send_buf_size(BUFFER_MAX)
         .max_header_list_size(u32::try_from(settings.headers_max).unwrap_or(u32::MAX));
     builder
-}
-
-async fn accept<S: Answers>(listener: &Listener, places: &Arc<Semaphore>, host: &Arc<Host<S>>) {
-    // The semaphore is never closed.
-    while let Ok(place) = Arc::clone(places).acquire_owned().await {
-        match listener.socket.accept().await {
-            Ok((stream, address)) => {
-                tokio::spawn(serve_connection(Arc::clone(host), stream, address, place));
-            }
-            Err(error) => {
-                tracing::warn!(%error, "cannot accept a connection");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
-        }
-    }
 }
 
 async fn serve_connection<S: Answers>(

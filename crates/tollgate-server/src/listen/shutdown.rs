@@ -18,7 +18,7 @@ struct Inner {
 
 /// How far the end has come.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// Everyone is served.
     Serving,
     /// Requests in flight are finished; there are no new ones.

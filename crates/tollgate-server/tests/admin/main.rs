@@ -26,6 +26,7 @@ mod place;
 mod plan_changes;
 mod policy;
 mod process;
+mod reference;
 mod scrape;
 mod secrets;
 mod session;

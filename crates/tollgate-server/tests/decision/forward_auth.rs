@@ -53,6 +53,7 @@ fn nginx_gets_403_and_the_real_status_in_a_header() {
     assert_eq!(refused.header("x-tollgate-status"), Some("429"));
     assert_eq!(refused.header("x-tollgate-error"), Some("rate_limited"));
     assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(refused.header("x-tollgate-problem"), Some(refused.body.as_str()), "nginx throws bodies away");
     let missing = nginx(&mut place, &[]);
     assert_eq!((missing.status, missing.header("www-authenticate")), (401, Some("Bearer")));
     assert_eq!(nginx(&mut place, &[("x-api-key", "junk")]).header("x-tollgate-status"), Some("403"));
@@ -71,6 +72,46 @@ fn the_full_url_of_an_ingress_is_read_by_its_path() {
         ("x-api-key", "<free>"),
     ];
     assert_eq!(place.ask("GET", URI, &headers, "").member("/error"), "insufficient_scope");
+}
+
+#[test]
+fn whoever_is_admitted_is_named_and_what_is_not_known_is_empty() {
+    let policy = "identity: {anonymous: visitor}\ntiers: {free: {rate: 10}, visitor: {rate: 10}}";
+    let mut place = Place::new(policy).caller("free");
+    let names = ["x-tollgate-account", "x-tollgate-tier", "x-tollgate-decision"];
+    let known = caddy(&mut place, &[("x-api-key", "<free>"), ("x-tollgate-account", "somebody else")]);
+    let [account, tier, decision] = names.map(|name| known.header(name));
+    assert_eq!((known.status, account, tier), (200, Some("acct_free"), Some("free")));
+    assert!(decision.is_some_and(|it| it.starts_with("dec_")));
+    // A proxy that copies these replaces what the caller sent.
+    let unknown = caddy(&mut place, &[("x-tollgate-account", "somebody else")]);
+    let [account, tier, _] = names.map(|name| unknown.header(name));
+    assert_eq!((unknown.status, account, tier), (200, Some(""), Some("visitor")));
+    let refused = caddy(&mut place, &[("x-api-key", "junk")]);
+    assert_eq!(
+        (refused.status, refused.header(names[0]), refused.header(names[1])),
+        (403, Some(""), Some(""))
+    );
+}
+
+#[test]
+fn the_query_of_a_caller_behind_the_address_says_nothing_about_the_proxy() {
+    let place = Place::new(PLANS).caller("free");
+    let ask = |behind: &str, query: &str| {
+        let uri = format!("/search/a?{query}");
+        let headers =
+            [("x-forwarded-method", "GET"), ("x-forwarded-uri", uri.as_str()), ("x-api-key", "junk")];
+        let answer = place.ask("GET", &format!("{URI}?{behind}"), &headers, "");
+        (answer.status, answer.header("x-tollgate-status").is_some())
+    };
+    for query in ["a=b", "a=b&dialect=nginx", "dialect=apache", "debug=1"] {
+        assert_eq!(ask(query, query), (403, false), "{query}");
+    }
+    // An nginx that asks as it should is understood, whatever its callers do.
+    for query in ["dialect=nginx", "dialect=apache", ""] {
+        assert_eq!(ask("dialect=nginx", query), (403, true), "{query}");
+    }
+    assert_eq!(ask("debug=1", "debug=2"), (400, false));
 }
 
 #[test]

@@ -81,6 +81,23 @@ pub struct Account {
     pub(crate) changed: AtomicU64,
 }
 
+/// What a process can say of an account by its id.
+#[derive(Clone, Debug)]
+pub enum LookedAccount {
+    /// It is this one.
+    Known(Arc<Account>),
+    /// There is none of that id.
+    Stranger,
+    /// The store has to be asked.
+    Ask,
+}
+
+impl From<Option<Arc<Account>>> for LookedAccount {
+    fn from(found: Option<Arc<Account>>) -> Self {
+        found.map_or(Self::Stranger, Self::Known)
+    }
+}
+
 /// What an account has: its tier and its calendar. Accounts that have the same share one, and with it the plan.
 #[derive(Debug)]
 pub struct Standing {

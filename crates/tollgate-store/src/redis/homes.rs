@@ -50,6 +50,13 @@ const PROBED: u128 = u64::MAX as u128;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Expiry(Instant);
 
+impl Expiry {
+    /// The instant.
+    pub fn instant(self) -> Instant {
+        self.0
+    }
+}
+
 /// The homes as one node asks for them. Cloning it is cheap; all clones are one.
 #[derive(Clone)]
 pub struct Homes {

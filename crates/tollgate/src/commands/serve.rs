@@ -1,4 +1,4 @@
-//! `tollgate serve`: the gateway, the decision API and the admin API, until a signal ends them.
+//! `tollgate serve`: the listeners, until a signal ends them.
 
 mod data_dir;
 mod demo;
@@ -105,7 +105,7 @@ async fn serve(args: &Serve, from: &PolicyFile, loaded: &Loaded, document: Docum
     let addresses = listeners.addresses();
     let tracing = traces::Tracing::start(args, &engine)?;
     let traces = tracing.traces.clone();
-    let serving = listeners.serve(&books, &secrets.admin_token, state, &server, &shutdown, traces)?;
+    let serving = listeners.serve(&books, &secrets, state, &server, &shutdown, traces)?;
     // Whoever is told that it is ready may send a signal at once.
     let signals = signals::Signals::listen()?;
     // Whoever brings plans of their own has no use for keys that nobody asked for.
@@ -143,6 +143,7 @@ async fn log_ready(engine: &Engine, store: &str, addresses: Addresses, recovery:
         gateway = %addresses.gateway,
         decision = %addresses.decision,
         admin = %addresses.admin,
+        resp = addresses.resp.map(tracing::field::display),
         accounts,
         recovery_ms = recovery.as_millis_ceil(),
         "ready"

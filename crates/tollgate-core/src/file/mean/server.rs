@@ -20,7 +20,11 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
     let gateway = address(&body.gateway, ServerSettings::GATEWAY_DEFAULT, sink);
     let decision = address(&body.decision, ServerSettings::DECISION_DEFAULT, sink);
     let admin = address(&body.admin, ServerSettings::ADMIN_DEFAULT, sink);
-    report_shared(body, [gateway, decision, admin], sink);
+    let resp = match body.resp.given() {
+        None => Some(None),
+        Some(_) => address(&body.resp, ServerSettings::RESP_EXAMPLE, sink).map(Some),
+    };
+    report_shared(body, [gateway, decision, admin, resp.flatten()], sink);
     let upstream = match body.upstream.given() {
         None => Some(None),
         Some(at) => upstream_url(at, sink).map(Some),
@@ -44,6 +48,7 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
         gateway: gateway?,
         decision: decision?,
         admin: admin?,
+        resp: resp?,
         upstream: upstream?,
         upstream_protocol,
         upstream_host,
@@ -76,15 +81,15 @@ fn address(field: &Field<Verbatim>, default: SocketAddr, sink: &mut Sink) -> Opt
 }
 
 /// Reports listeners on one address. Port 0 is whatever the system chooses.
-fn report_shared(body: &ServerBody, addresses: [Option<SocketAddr>; 3], sink: &mut Sink) {
-    let fields = [&body.gateway, &body.decision, &body.admin];
-    for (first, second) in [(0, 1), (0, 2), (1, 2)] {
+fn report_shared(body: &ServerBody, addresses: [Option<SocketAddr>; 4], sink: &mut Sink) {
+    let fields = [&body.gateway, &body.decision, &body.admin, &body.resp];
+    for (first, second) in [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)] {
         let at = fields[second].given().or(fields[first].given());
         if let (Some(at), Some(address)) = (at, addresses[first])
             && addresses[second] == Some(address)
             && address.port() != 0
         {
-            let help = "give gateway, decision and admin a port of their own each";
+            let help = "give gateway, decision, admin and resp a port of their own each";
             sink.report(at.place, format!("two listeners cannot share {address}"), help);
         }
     }

@@ -1,8 +1,8 @@
 //! The file as a whole, and its small sections.
 
 use super::{
-    BlocksBody, EdgeBody, IdentityBody, List, Named, Percentage, PressureBody, ReputationBody, RouteBody,
-    ServerBody, SheddingBody, Span, Text, TierBody, Verbatim, body, words,
+    BlocksBody, DescriptorList, EdgeBody, IdentityBody, List, Named, Percentage, PressureBody,
+    ReputationBody, RouteBody, ServerBody, SheddingBody, Span, Text, TierBody, Verbatim, body, words,
 };
 
 body! {
@@ -11,7 +11,7 @@ body! {
         /// Addresses. Read once, at start.
         "server" => server: ServerBody,
         /// Where meters live: `embedded`, or a redis://, rediss://, redis+sentinel:// or redis+cluster:// URL. Read
-        /// once, at start.
+        /// once, at start. Default: embedded.
         "store" => store: Text,
         /// How callers are told apart.
         "identity" => identity: IdentityBody,
@@ -19,6 +19,8 @@ body! {
         required "tiers" => tiers: Named<TierBody>,
         /// Kinds of requests, by name. The first that matches is the one.
         "routes" => routes: Named<RouteBody>,
+        /// Limits for those who ask by descriptors, as Envoy does: for each domain, what is counted. Default: none.
+        "descriptors" => descriptors: Named<DescriptorList>,
         /// A coarse limit for each address. Default: none.
         "edge" => edge: EdgeBody,
         /// Smaller limits for callers that are refused often. Default: none.

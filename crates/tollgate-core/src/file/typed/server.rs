@@ -11,6 +11,8 @@ body! {
         "decision" => decision: Verbatim,
         /// Where the admin API and the dashboard are. Default: 127.0.0.1:9090.
         "admin" => admin: Verbatim,
+        /// Where clients of Redis ask, with CL.THROTTLE and TOLLGATE.CHECK; a port such as 127.0.0.1:6380. Default: nowhere.
+        "resp" => resp: Verbatim,
         /// Where admitted requests are forwarded. Default: a built-in echo.
         "upstream" => upstream: Text,
         /// What the upstream is spoken to in: HTTP/2 for calls of gRPC and HTTP/1.1 for everything else, or http2 for

@@ -8,9 +8,9 @@ use serde::de::MapAccess;
 use tollgate_core::rule::Amount;
 use tollgate_engine::{CallerRequest, Credential, Front, Hold, Name, Purpose};
 
-use super::super::field;
 use super::super::json::{Object, Seen, Value};
 use super::client::Client;
+use crate::field;
 
 /// One check, as it was asked for.
 #[derive(Debug, Default)]

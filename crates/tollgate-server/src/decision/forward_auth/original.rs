@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use http::HeaderMap;
 
-use super::super::field;
 use super::super::json::Wrong;
 use super::checked;
+use crate::field;
 
 /// The request that a proxy holds.
 #[derive(Debug)]
@@ -27,8 +27,8 @@ impl<'h> Original<'h> {
     }
 }
 
-/// What stands behind the path. Nothing but the name of a request depends on it.
-fn query(headers: &HeaderMap) -> Option<&str> {
+/// What stands behind the path. No limit depends on it.
+pub(super) fn query(headers: &HeaderMap) -> Option<&str> {
     let uri = URIS.iter().find_map(|name| headers.get(*name))?;
     uri.to_str().ok()?.split_once('?').map(|(_, query)| query)
 }

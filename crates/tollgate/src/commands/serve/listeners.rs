@@ -1,4 +1,4 @@
-//! The three listeners, and what stands behind each.
+//! The listeners, and what stands behind each.
 
 use std::sync::Arc;
 
@@ -10,15 +10,19 @@ use tollgate_server::admin::{AdminService, AdminState, AdminToken, ReloadState, 
 use tollgate_server::decision::DecisionService;
 use tollgate_server::gateway::gateway;
 use tollgate_server::listen::{Listener, ServeSettings, Shutdown, TlsCell, serve};
+use tollgate_server::resp::{self, Password, RespService};
 use tollgate_server::trace::{Traced, Traces};
 
 use super::ready::Addresses;
+use super::secrets::Secrets;
+use crate::environment;
 
 /// Sockets that are bound, and not served yet.
 pub(super) struct Listeners {
     gateway: Listener,
     decision: Listener,
     admin: Listener,
+    resp: Option<Listener>,
     tls: Tls,
 }
 
@@ -36,6 +40,7 @@ impl Listeners {
             gateway: Listener::bind(server.gateway, "--gateway")?,
             decision: Listener::bind(server.decision, "--decision")?,
             admin: Listener::bind(server.admin, "--admin")?,
+            resp: server.resp.map(|address| Listener::bind(address, "--resp")).transpose()?,
             tls: Tls(tls),
         })
     }
@@ -45,6 +50,7 @@ impl Listeners {
             gateway: self.gateway.local_addr(),
             decision: self.decision.local_addr(),
             admin: self.admin.local_addr(),
+            resp: self.resp.as_ref().map(Listener::local_addr),
         }
     }
 
@@ -55,14 +61,14 @@ impl Listeners {
     pub(super) fn serve(
         self,
         books: &Arc<Books>,
-        admin_token: &str,
+        secrets: &Secrets,
         reload: Arc<ReloadState>,
         server: &ServerSettings,
         shutdown: &Shutdown,
         traces: Option<Arc<Traces>>,
     ) -> anyhow::Result<Serving> {
         let engine = books.engine();
-        let token = AdminToken::new(admin_token).context("the admin token cannot be used")?;
+        let token = AdminToken::new(&secrets.admin_token).context("the admin token cannot be used")?;
         let admin = AdminService::new(router(AdminState { books: Arc::clone(books), token, reload }));
         let decision = DecisionService::new(Arc::clone(engine));
         let gateway = Traced::new(gateway(Arc::clone(engine), server)?, traces);
@@ -71,7 +77,19 @@ impl Listeners {
         let mut serving = JoinSet::new();
         serving.spawn(serve(self.gateway, secured, gateway, shutdown.clone()));
         serving.spawn(serve(self.decision, plain.clone(), decision, shutdown.clone()));
-        serving.spawn(serve(self.admin, plain, admin, shutdown.clone()));
+        serving.spawn(serve(self.admin, plain.clone(), admin, shutdown.clone()));
+        if let Some(listener) = self.resp {
+            let password = secrets.resp_password.as_deref().map(Password::new);
+            if password.is_none() && !listener.local_addr().ip().is_loopback() {
+                tracing::warn!(
+                    "whoever reaches {} may ask for decisions: set {}",
+                    listener.local_addr(),
+                    environment::RESP_PASSWORD
+                );
+            }
+            let service = RespService::new(Arc::clone(engine), password);
+            serving.spawn(resp::serve(listener, plain, service, shutdown.clone()));
+        }
         Ok(Serving(serving))
     }
 }

@@ -13,6 +13,9 @@ pub(super) struct Addresses {
     pub(super) gateway: SocketAddr,
     pub(super) decision: SocketAddr,
     pub(super) admin: SocketAddr,
+    /// Only where somebody wanted it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) resp: Option<SocketAddr>,
 }
 
 #[derive(Serialize)]

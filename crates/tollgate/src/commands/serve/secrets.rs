@@ -24,6 +24,8 @@ pub(super) struct Secrets {
     pub(super) secret: String,
     /// What sessions are signed with: the first one signs. None: the secret itself.
     pub(super) sessions: Vec<String>,
+    /// What clients of Redis have to say first.
+    pub(super) resp_password: Option<String>,
     /// What alerts are signed with where the policy says nothing else.
     pub(super) webhook: SigningSecret,
 }
@@ -46,8 +48,10 @@ impl Secrets {
             .map(|secrets| secrets.split_whitespace().map(str::to_owned).collect())
             .unwrap_or_default();
         let named = [(environment::ADMIN_TOKEN, &admin_token), (environment::SECRET, &secret)];
+        let resp_password = environment::secret(environment::RESP_PASSWORD)?;
         let of_sessions = sessions.iter().map(|secret| (environment::SESSION_SECRET, secret));
-        for (name, value) in named.into_iter().chain(of_sessions) {
+        let of_resp = resp_password.iter().map(|password| (environment::RESP_PASSWORD, password));
+        for (name, value) in named.into_iter().chain(of_sessions).chain(of_resp) {
             if value.len() < LENGTH_ADVISED {
                 tracing::warn!("{name} has fewer than {LENGTH_ADVISED} characters: it could be guessed");
             }
@@ -56,7 +60,7 @@ impl Secrets {
         let derived = || Ok(SigningSecret::text_of(&blake3::derive_key(WEBHOOK, secret.as_bytes())));
         let webhook = SigningSecret::parse(&kept_secret(&path, derived)?)
             .with_context(|| format!("{} cannot be used", path.display()))?;
-        Ok(Self { admin_token, admin_token_place, secret, sessions, webhook })
+        Ok(Self { admin_token, admin_token_place, secret, sessions, resp_password, webhook })
     }
 }
 

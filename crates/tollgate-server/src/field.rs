@@ -1,4 +1,4 @@
-//! What the values of a request may be, wherever they stand: in a body or in headers.
+//! What the values of a request may be, wherever they stand: in a body, in headers, or among the arguments of a command.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ const METHOD_LENGTH_MAX: usize = 32;
 const PATH_LENGTH_MAX: usize = 8 * 1024;
 
 /// A method in capitals, or what is expected.
-pub(super) fn method(text: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
+pub(crate) fn method(text: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
     let is_token = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
     if text.is_empty() || text.len() > METHOD_LENGTH_MAX || !text.bytes().all(is_token) {
         return Err("an HTTP method such as GET, of at most 32 characters");
@@ -23,7 +23,7 @@ pub(super) fn method(text: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
 }
 
 /// A path without its query, or what is expected: by the gateway's own rules, so that both know the same routes.
-pub(super) fn path(text: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
+pub(crate) fn path(text: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
     let path = match text.find('?') {
         None => text,
         Some(end) => match text {
@@ -57,7 +57,7 @@ pub(super) fn path(text: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
 }
 
 /// The caller's own name for a request, or what is expected.
-pub(super) fn idempotency_key(text: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
+pub(crate) fn idempotency_key(text: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
     if Name::is_well_formed(&text) { Ok(text) } else { Err("1 to 255 printable ASCII characters") }
 }
 
