@@ -46,6 +46,8 @@ pub(crate) enum Suite {
     Gateway,
     /// Decisions made in Redis, beside the scripts that one would write first
     Redis,
+    /// Decisions asked for as Redis is asked, beside another server and a bare counter of Redis
+    Resp,
     /// Millions of callers that come once: memory, and what known callers notice
     Abuse,
     /// Three times as many requests as the upstream can do: goodput, the tail, and who loses what
@@ -91,7 +93,7 @@ mod tests {
         let error = Arguments::try_parse_from(["tollgate-bench", "cor"]).err().unwrap().to_string();
         assert!(
             error.contains(
-                "[possible values: core, http, grpc, gateway, redis, abuse, shed, start, scrape, ledger]"
+                "[possible values: core, http, grpc, gateway, redis, resp, abuse, shed, start, scrape, ledger]"
             ),
             "{error}"
         );

@@ -25,6 +25,7 @@ mod ours;
 mod peers;
 mod redis;
 mod report;
+mod resp;
 mod scrape;
 mod shed;
 mod start;
@@ -49,6 +50,7 @@ fn main() -> anyhow::Result<()> {
             Suite::Grpc => grpc::run(&arguments.load, format)?,
             Suite::Gateway => gateway::run(&arguments.load, format)?,
             Suite::Redis => redis::run(&arguments.load, format)?,
+            Suite::Resp => resp::run(&arguments.load, format)?,
             Suite::Abuse => abuse::run(format)?,
             Suite::Shed => shed::run(&arguments.load, format)?,
             Suite::Start => start::run(&arguments.load, format)?,

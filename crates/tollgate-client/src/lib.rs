@@ -17,15 +17,26 @@
 //! use tower_layer::Layer as _;
 //! use tower_service::Service as _;
 //!
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+//! # let url = format!("http://{}/reports", listener.local_addr()?);
+//! # std::thread::spawn(move || {
+//! #     use std::io::{Read as _, Write as _};
+//! #     for status in ["429 Too Many Requests", "502 Bad Gateway", "200 OK"] {
+//! #         let (mut stream, _) = listener.accept().expect("somebody calls");
+//! #         let _ = stream.read(&mut [0; 4_096]);
+//! #         let _ = write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+//! #     }
+//! # });
 //! let client = Client::builder(TokioExecutor::new()).build_http();
 //! let mut client = RetryLayer::new(RetryPolicy::default()).layer(client);
-//! let request = http::Request::get("http://127.0.0.1:8080/reports").body(Full::<bytes::Bytes>::default())?;
+//! let request = http::Request::get(&url).body(Full::<bytes::Bytes>::default())?;
+//! // This server says 429 to the first try and 502 to the second.
 //! let response = client.call(request).await?;
-//! match response.extensions().get::<GaveUp>() {
-//!     Some(gave_up) => println!("{}: {gave_up}", response.status()),
-//!     None => println!("{}", response.status()),
-//! }
+//! assert_eq!(response.status(), 200);
+//! // After a failure that was not mended, the answer says why it was not tried again.
+//! assert!(response.extensions().get::<GaveUp>().is_none());
 //! # Ok(())
 //! # }
 //! ```

@@ -4,6 +4,7 @@
 //! [`settle::settle`] charges all of those meters or none. Nothing in this crate reads a clock, a file or a socket, and
 //! nothing can fail for a reason outside its arguments: `now` is always given.
 
+pub mod answer;
 pub mod audit;
 pub mod block;
 pub mod book;
@@ -12,12 +13,14 @@ pub mod digest;
 pub mod file;
 pub mod headers;
 pub mod histogram;
+pub mod identify;
 pub mod image;
 pub mod limit;
 pub mod limit_now;
 pub mod meter;
 pub mod plan;
 pub mod policy;
+pub mod problem;
 pub mod rule;
 pub mod settle;
 pub mod tariff;

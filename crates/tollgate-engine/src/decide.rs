@@ -15,7 +15,7 @@ use tollgate_core::tariff::{Charges, Plan};
 use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_ledger::{Idempotency, Kind, Position, Reservation};
 
-use crate::answer::ErrorCode;
+use crate::ErrorCode;
 use crate::decision::{Answer, Decision, Denial};
 use crate::engine::{Counters, Engine};
 use crate::permit::{Kept, Permit};

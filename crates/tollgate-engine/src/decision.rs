@@ -11,7 +11,7 @@ use tollgate_core::time::{Nanos, Timestamp};
 use tollgate_ledger::Position;
 use tollgate_store::directory::{Account, Key};
 
-use crate::answer::ErrorCode;
+use crate::ErrorCode;
 use crate::identify::ClientId;
 use crate::ids::DecisionId;
 use crate::lines::HeaderLines;

@@ -1,15 +1,23 @@
 //! An engine that needs nothing but a directory.
 
+mod kept;
+mod secret;
+
 use std::fmt;
+use std::io;
 use std::path::Path;
 
-use tollgate_core::policy::{Maxima, Policy, Proxies};
+use tollgate_core::file;
+use tollgate_core::policy::{Maxima, Policy, Proxies, StoreSettings};
 use tollgate_core::time::Timestamp;
+use tollgate_ledger::ledger::OpenLedgerError;
 use tollgate_ledger::{OpenError, Spool, SpoolSettings};
 use tollgate_store::database::{Database, DatabaseError};
 use tollgate_store::directory::Directory;
 use tollgate_store::hash::HomeHasher;
 use tollgate_store::key_text::{KeyHasher, NoRandomness};
+
+pub use kept::Kept;
 
 use crate::clock::Clock;
 use crate::engine::{Engine, EngineParts};
@@ -40,6 +48,16 @@ pub struct Embedded {
 /// Why an engine in a directory was not opened.
 #[derive(Debug)]
 pub enum EmbeddedError {
+    /// The policy: every problem of it, as people read them.
+    Policy(String),
+    /// The policy names a store that nodes share.
+    Shared,
+    /// The directory, or the secret in it.
+    Files(io::Error),
+    /// The books of usage.
+    Books(OpenLedgerError),
+    /// It is kept in order within tokio's runtime, and there is none.
+    NoRuntime,
     /// The database.
     Database(DatabaseError),
     /// The spool.
@@ -53,6 +71,11 @@ pub enum EmbeddedError {
 impl fmt::Display for EmbeddedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Policy(problems) => f.write_str(problems.trim_end()),
+            Self::Shared => f.write_str("the policy names a store that nodes share: open it as `Clustered`"),
+            Self::Files(error) => error.fmt(f),
+            Self::Books(error) => error.fmt(f),
+            Self::NoRuntime => f.write_str("there is no tokio runtime here"),
             Self::Database(error) => error.fmt(f),
             Self::Spool(error) => error.fmt(f),
             Self::Recover(error) => error.fmt(f),
@@ -81,6 +104,18 @@ impl Embedded {
             spool: SpoolSettings::default(),
             clients_max: Maxima::CLIENTS_DEFAULT,
         }
+    }
+
+    /// As a policy file says: its plans, its `trusted_proxies`, and how many clients it remembers. Its addresses and
+    /// other settings of a server mean nothing here.
+    pub fn read(policy: &str) -> Result<Self, EmbeddedError> {
+        let document = file::read(policy.as_bytes())
+            .map_err(|problems| EmbeddedError::Policy(file::render(&problems, "policy", policy)))?;
+        if document.store != StoreSettings::Embedded {
+            return Err(EmbeddedError::Shared);
+        }
+        let (proxies, clients_max) = (document.server.proxies, document.server.max.clients);
+        Ok(Self { proxies, clients_max, ..Self::new(document.policy) })
     }
 
     /// Opens the engine whose accounts, keys and usage are in `dir`, which must be there. Everything that is hashed is

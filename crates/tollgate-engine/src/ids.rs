@@ -14,13 +14,16 @@ const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const DIGITS: usize = 26;
 const PREFIX: &str = "dec_";
 
+/// The id of a decision as text.
+pub type DecisionText = arrayvec::ArrayString<{ DecisionId::TEXT_LENGTH }>;
+
 impl DecisionId {
     /// The length of an id as text.
     pub const TEXT_LENGTH: usize = PREFIX.len() + DIGITS;
 
     /// The id as text, without allocating.
-    pub fn text(self) -> arrayvec::ArrayString<{ Self::TEXT_LENGTH }> {
-        let mut text = arrayvec::ArrayString::new();
+    pub fn text(self) -> DecisionText {
+        let mut text = DecisionText::new();
         text.push_str(PREFIX);
         // Every letter of the alphabet is ASCII.
         text.push_str(str::from_utf8(&digits(self.0)).unwrap_or_default());

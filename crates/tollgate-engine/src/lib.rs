@@ -5,7 +5,6 @@
 
 pub mod abuse;
 mod alerting;
-pub mod answer;
 pub mod audit;
 pub mod books;
 pub mod clock;
@@ -39,15 +38,14 @@ mod unsettled;
 mod watch;
 
 pub use alerting::{Observed, Rejected};
-pub use answer::ErrorCode;
 pub use books::Books;
 pub use clock::Clock;
 pub use clustered::{Clustered, ClusteredError};
 pub use decision::{Answer, Decision, Denial, StoreMode};
-pub use embedded::{Embedded, EmbeddedError};
+pub use embedded::{Embedded, EmbeddedError, Kept};
 pub use engine::{Engine, EngineParts};
 pub use finish::{FinishError, Finished};
-pub use ids::DecisionId;
+pub use ids::{DecisionId, DecisionText};
 pub use lines::{HeaderLines, name_of};
 pub use look::AccountLimit;
 pub use permit::{Permit, PermitId};
@@ -59,5 +57,7 @@ pub use shared::SharedParts;
 pub use snapshot::{PolicySnapshot, ReloadError};
 pub use thresholds::Level;
 pub use throttle::{Throttle, ThrottleAnswer, ThrottleAsk, Throttled};
+pub use tollgate_core::answer::{self, ErrorCode};
+pub use tollgate_store::directory::Account;
 pub use unsettled::Unsettled;
 pub use watch::Standing;

@@ -3,7 +3,7 @@
 use tollgate_core::policy::Route;
 use tollgate_core::time::Nanos;
 
-use crate::answer::ErrorCode;
+use crate::ErrorCode;
 use crate::decide::{Caller, Way};
 use crate::decision::{Answer, Decision, Denial};
 use crate::engine::Engine;

@@ -1,128 +1,26 @@
-//! Denials as RFC 9457 problem documents: the one shape in which every front end says no.
+//! Denials as problem documents.
 
-use std::fmt::Write as _;
+pub use tollgate_core::problem::{CONTENT_TYPE, Denied, denied, of_field, plain, undecided, write_text};
 
-use crate::answer::ErrorCode;
 use crate::decision::{Decision, Denial};
-
-/// The media type of the documents.
-pub const CONTENT_TYPE: &str = "application/problem+json";
-
-/// What the type of a problem starts with.
-const TYPE_PREFIX: &str = "urn:tollgate:error:";
 
 /// The document for a denied decision.
 pub fn of_denial(decision: &Decision, denial: &Denial) -> String {
-    denied(denial, decision.tier(), Some(&decision.id.text()))
+    document(denial, decision.tier(), Some(&decision.id.text()))
 }
 
 /// The document for a limit that belongs to nobody's plan, and refuses.
 pub fn of_limit(denial: &Denial) -> String {
-    denied(denial, None, None)
+    document(denial, None, None)
 }
 
-fn denied(denial: &Denial, tier: Option<&str>, decision_id: Option<&str>) -> String {
-    let mut document = head(denial.error.as_str(), denial.error.title(), denial.status, &detail(denial));
-    member(&mut document, "tier", tier);
-    member(&mut document, "limit", denial.limit.as_ref().map(|limit| limit.as_str()));
-    let _ = write!(document, ",\"retry_after_ms\":{}", denial.retry_after.as_millis_ceil());
-    member(&mut document, "decision_id", decision_id);
-    document.push('}');
-    document
-}
-
-/// The document for something that went wrong before or beside a decision.
-pub fn plain(error: &str, title: &str, status: u16, detail: &str) -> String {
-    let mut document = head(error, title, status, detail);
-    document.push('}');
-    document
-}
-
-/// The document for a request that was answered without a decision, or after one that had nothing to do with it.
-pub fn undecided(error: &str, title: &str, status: u16, detail: &str) -> String {
-    let mut document = head(error, title, status, detail);
-    document.push_str(",\"tier\":null,\"limit\":null,\"retry_after_ms\":0,\"decision_id\":null}");
-    document
-}
-
-/// The document for something that is wrong with one field of a request.
-pub fn of_field(error: &str, title: &str, status: u16, field: &str, detail: &str) -> String {
-    let mut document = head(error, title, status, detail);
-    member(&mut document, "field", Some(field));
-    document.push('}');
-    document
-}
-
-fn detail(denial: &Denial) -> String {
-    match (&denial.limit, denial.error) {
-        (
-            Some(limit),
-            ErrorCode::RateLimited | ErrorCode::ConcurrencyLimited | ErrorCode::CostExceedsLimit,
-        ) => {
-            format!("Limit \"{limit}\": {}", denial.error.detail())
-        }
-        _ => denial.error.detail().to_owned(),
-    }
-}
-
-fn head(error: &str, title: &str, status: u16, detail: &str) -> String {
-    let mut document = String::with_capacity(320);
-    let _ = write!(document, "{{\"type\":\"{TYPE_PREFIX}{error}\"");
-    member(&mut document, "title", Some(title));
-    let _ = write!(document, ",\"status\":{status}");
-    member(&mut document, "detail", Some(detail));
-    member(&mut document, "error", Some(error));
-    document
-}
-
-fn member(document: &mut String, name: &str, value: Option<&str>) {
-    let _ = write!(document, ",\"{name}\":");
-    match value {
-        Some(value) => write_text(document, value),
-        None => document.push_str("null"),
-    }
-}
-
-/// A JSON string. Most need no escaping and are copied as they are.
-pub fn write_text(document: &mut String, text: &str) {
-    document.push('"');
-    // No early end: so many bytes are looked at in one instruction.
-    if text.bytes().fold(false, |found, byte| found | needs_escape(byte)) {
-        write_escaped(document, text);
-    } else {
-        document.push_str(text);
-    }
-    document.push('"');
-}
-
-const fn needs_escape(byte: u8) -> bool {
-    byte < b' ' || byte == b'"' || byte == b'\\'
-}
-
-fn write_escaped(document: &mut String, text: &str) {
-    let mut copied = 0;
-    // What needs escaping is ASCII, so that the text may be cut before and after each.
-    for (at, byte) in text.bytes().enumerate().filter(|(_, byte)| needs_escape(*byte)) {
-        document.push_str(&text[copied..at]);
-        copied = at + 1;
-        if byte < b' ' {
-            let _ = write!(document, "\\u{byte:04x}");
-        } else {
-            document.push('\\');
-            document.push(char::from(byte));
-        }
-    }
-    document.push_str(&text[copied..]);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_escaped_where_json_needs_it() {
-        let mut document = String::new();
-        write_text(&mut document, "a\"b\\c\nd\u{1}é");
-        assert_eq!(document, r#""a\"b\\c\u000ad\u0001é""#);
-    }
+fn document(denial: &Denial, tier: Option<&str>, decision_id: Option<&str>) -> String {
+    denied(&Denied {
+        error: denial.error,
+        status: denial.status,
+        tier,
+        limit: denial.limit.as_ref().map(|limit| limit.as_str()),
+        retry_after_ms: denial.retry_after.as_millis_ceil(),
+        decision_id,
+    })
 }

@@ -1,21 +1,24 @@
 //! Denials as HTTP answers.
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
-use tollgate_engine::problem as document;
-use tollgate_engine::{Decision, Denial, ErrorCode};
+use tollgate_core::problem as document;
 
 use crate::body::GuardedBody;
 
 /// The answer to a request that may not pass.
-pub fn denial<B>(decision: &Decision, denial: &Denial) -> Response<GuardedBody<B>> {
+#[cfg(feature = "embedded")]
+pub fn denial<B>(
+    decision: &tollgate_engine::Decision,
+    denial: &tollgate_engine::Denial,
+) -> Response<GuardedBody<B>> {
     let status = StatusCode::from_u16(denial.status).unwrap_or(StatusCode::FORBIDDEN);
-    let mut response = problem(status, document::of_denial(decision, denial));
+    let mut response = problem(status, tollgate_engine::problem::of_denial(decision, denial));
     let headers = response.headers_mut();
     headers.extend(decision.headers().to_http());
-    if denial.error == ErrorCode::MissingKey {
-        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    if denial.error == tollgate_core::answer::ErrorCode::MissingKey {
+        headers.insert(http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     response
 }

@@ -2,22 +2,21 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
-use tollgate_engine::{Decision, Engine};
 use tower_service::Service;
 
 use crate::body::GuardedBody;
-use crate::layer::{Carried, Passing, pass};
 use crate::merge::merge;
+use crate::passing::{Carried, Passing};
 
-/// A decision that is waited for: by a store far away, or until its record is on disk. The request waits with it.
-type Deciding<B> = Pin<Box<dyn Future<Output = (Decision, Request<B>)> + Send>>;
+/// A decision that is waited for: by a Tollgate or a store far away, or until its record is on disk. The request waits
+/// with it.
+type Deciding<B, R> = Pin<Box<dyn Future<Output = Passing<B, R>> + Send>>;
 
 /// An answer that is there already.
 type Ready<R> = Box<Response<GuardedBody<R>>>;
@@ -36,17 +35,18 @@ pin_project! {
 pin_project! {
     #[project = StageProjection]
     enum Stage<S, B, R, F> {
-        Deciding { deciding: Deciding<B>, engine: Arc<Engine>, service: Option<S> },
+        Deciding { deciding: Deciding<B, R>, service: Option<S> },
         Calling { #[pin] call: F, carried: Option<Carried> },
         Ready { response: Option<Ready<R>> },
     }
 }
 
 impl<S: Service<Request<B>>, B, R> Answering<S, B, R> {
-    pub(crate) fn wait(engine: Arc<Engine>, deciding: Deciding<B>, service: S) -> Self {
-        Self { stage: Stage::Deciding { deciding, engine, service: Some(service) } }
+    pub(crate) fn wait(deciding: Deciding<B, R>, service: S) -> Self {
+        Self { stage: Stage::Deciding { deciding, service: Some(service) } }
     }
 
+    #[cfg(feature = "embedded")]
     pub(crate) fn call(call: S::Future, carried: Carried) -> Self {
         Self { stage: Stage::Calling { call, carried: Some(carried) } }
     }
@@ -67,11 +67,11 @@ where
         let mut stage = self.project().stage;
         loop {
             let next = match stage.as_mut().project() {
-                StageProjection::Deciding { deciding, engine, service } => {
-                    let (decision, request) = ready!(deciding.as_mut().poll(context));
+                StageProjection::Deciding { deciding, service } => {
+                    let passing = ready!(deciding.as_mut().poll(context));
                     // Taken once: the stage is left with the line that takes it.
                     let Some(mut service) = service.take() else { return Poll::Pending };
-                    match pass(engine, decision, request) {
+                    match passing {
                         Passing::Through(request, carried) => {
                             Stage::Calling { call: service.call(request), carried: Some(carried) }
                         }
@@ -81,9 +81,7 @@ where
                 StageProjection::Calling { call, carried } => {
                     let response = ready!(call.poll(context));
                     let mut carried = carried.take();
-                    if let Some(passage) = carried.as_mut().and_then(|carried| carried.passage.take()) {
-                        passage.end(response.as_ref().ok().map(Response::status));
-                    }
+                    end_passage(carried.as_mut(), response.as_ref().ok());
                     return Poll::Ready(response.map(|response| answer(response, carried)));
                 }
                 StageProjection::Ready { response } => {
@@ -98,13 +96,30 @@ where
     }
 }
 
+/// The service has answered, or has failed: its place there is free.
+#[cfg(feature = "embedded")]
+fn end_passage<R>(carried: Option<&mut Carried>, response: Option<&Response<R>>) {
+    if let Some(passage) = carried.and_then(|carried| carried.passage.take()) {
+        passage.end(response.map(Response::status));
+    }
+}
+
+#[cfg(not(feature = "embedded"))]
+fn end_passage<R>(_: Option<&mut Carried>, _: Option<&Response<R>>) {}
+
 /// The service's answer, with what the limits say.
 fn answer<R>(mut response: Response<R>, carried: Option<Carried>) -> Response<GuardedBody<R>> {
     let mut held = None;
     if let Some(carried) = carried {
-        merge(response.headers_mut(), &carried.headers);
+        if let Some(said) = &carried.said {
+            merge(response.headers_mut(), said);
+        }
         if let Some(held) = &carried.held {
             held.answered(response.status());
+        }
+        #[cfg(feature = "remote")]
+        if let Some(undecided) = carried.undecided {
+            response.extensions_mut().insert(undecided);
         }
         held = carried.held;
     }

@@ -1,11 +1,12 @@
 //! The layer: identify, decide, then let the request pass or answer it.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use http::{Extensions, Request, Response};
 use http_body::Body;
 use tollgate_core::policy::HttpUrl;
 use tollgate_engine::{
@@ -19,34 +20,58 @@ use crate::body::GuardedBody;
 use crate::denial::denial;
 use crate::future::Answering;
 use crate::guard::InFlight;
+use crate::introduce::{Introduction, introduce};
 use crate::note::Noted;
 use crate::passage::Passage;
-use crate::peer::Peer;
+use crate::passing::{Carried, Passing};
+use crate::peer::{self, FindPeer};
+use crate::said::Said;
 
-/// What the names of headers start with that only Tollgate may set.
-const OURS: &str = "x-tollgate-";
-
-const ACCOUNT: HeaderName = HeaderName::from_static("x-tollgate-account");
-const TIER: HeaderName = HeaderName::from_static("x-tollgate-tier");
-const DECISION: HeaderName = HeaderName::from_static("x-tollgate-decision");
-
-/// Puts Tollgate before a service.
+/// Puts Tollgate before a service, with an engine in this process.
 #[derive(Clone, Debug)]
 pub struct TollgateLayer {
     engine: Arc<Engine>,
+    asks: Asks,
+}
+
+/// How the engine is asked.
+#[derive(Clone, Copy, Debug)]
+struct Asks {
     front: Front,
+    hold: Hold,
+    peer: FindPeer,
 }
 
 impl TollgateLayer {
     /// A layer that asks this engine.
     pub fn new(engine: Arc<Engine>) -> Self {
-        Self { engine, front: Front::Middleware }
+        Self::of(engine, Front::Middleware)
     }
 
-    /// The same for the gateway, which counts its requests as its own.
+    /// The same for the gateway, which counts its requests as its own. Nobody handles them in this process, so that they
+    /// carry no [`Decision`](crate::Decision).
     #[must_use]
     pub fn of_gateway(engine: Arc<Engine>) -> Self {
-        Self { engine, front: Front::Gateway }
+        Self::of(engine, Front::Gateway)
+    }
+
+    fn of(engine: Arc<Engine>, front: Front) -> Self {
+        Self { engine, asks: Asks { front, hold: Hold::IfNeeded, peer: peer::put } }
+    }
+
+    /// Every request that passes has an [`InFlight`] in its extensions, by which its handler can say what it truly cost.
+    #[must_use]
+    pub fn holding(mut self) -> Self {
+        self.asks.hold = Hold::Yes;
+        self
+    }
+
+    /// Where a request says who is at the other end of its connection; by default in a [`Peer`](crate::Peer). Servers
+    /// have names of their own for it: `ConnectInfo` in axum, `TcpConnectInfo` in tonic.
+    #[must_use]
+    pub fn peer_from(mut self, find: fn(&Extensions) -> Option<SocketAddr>) -> Self {
+        self.asks.peer = find;
+        self
     }
 }
 
@@ -54,7 +79,7 @@ impl<S> Layer<S> for TollgateLayer {
     type Service = Tollgate<S>;
 
     fn layer(&self, inner: S) -> Tollgate<S> {
-        Tollgate { inner, engine: Arc::clone(&self.engine), front: self.front }
+        Tollgate { inner, engine: Arc::clone(&self.engine), asks: self.asks }
     }
 }
 
@@ -63,7 +88,7 @@ impl<S> Layer<S> for TollgateLayer {
 pub struct Tollgate<S> {
     inner: S,
     engine: Arc<Engine>,
-    front: Front,
+    asks: Asks,
 }
 
 /// What a request was let through with, in its extensions where its route has an upstream of its own.
@@ -77,7 +102,7 @@ impl<S, B, R> Service<Request<B>> for Tollgate<S>
 where
     S: Service<Request<B>, Response = Response<R>> + Clone,
     B: Send + 'static,
-    R: Body<Data = Bytes>,
+    R: Body<Data = Bytes> + 'static,
 {
     type Response = Response<GuardedBody<R>>;
     type Error = S::Error;
@@ -88,27 +113,29 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
+        let asks = self.asks;
         if self.engine.is_shared() {
-            let (engine, front) = (Arc::clone(&self.engine), self.front);
+            let engine = Arc::clone(&self.engine);
             let deciding = async move {
                 // Apart, because a body need not be one that tasks can share.
                 let (parts, body) = request.into_parts();
-                let decision = decided(&engine, &parts, front).await;
-                (decision, Request::from_parts(parts, body))
+                let decision = decided(&engine, &parts, asks).await;
+                pass(&engine, decision, Request::from_parts(parts, body), asks.front)
             };
-            return Answering::wait(Arc::clone(&self.engine), Box::pin(deciding), self.ready());
+            return Answering::wait(Box::pin(deciding), self.ready());
         }
         let (parts, body) = request.into_parts();
         let (policy, name) = (self.engine.policy(), name_of(&parts));
-        let asked = asked(&self.engine, &policy, &parts, &name, self.front);
+        let asked = asked(&self.engine, &policy, &parts, &name, asks);
         let decision = self.engine.decide(&asked, self.engine.now());
         let request = Request::from_parts(parts, body);
         if decision.pending.is_some() {
+            let engine = Arc::clone(&self.engine);
             let unsettled = Unsettled::new(Arc::clone(&self.engine), decision);
-            let deciding = async move { (unsettled.settled().await, request) };
-            return Answering::wait(Arc::clone(&self.engine), Box::pin(deciding), self.ready());
+            let deciding = async move { pass(&engine, unsettled.settled().await, request, asks.front) };
+            return Answering::wait(Box::pin(deciding), self.ready());
         }
-        match pass(&self.engine, decision, request) {
+        match pass(&self.engine, decision, request, asks.front) {
             Passing::Through(request, carried) => Answering::call(self.inner.call(request), carried),
             Passing::Denied(response) => Answering::ready(response),
         }
@@ -124,9 +151,9 @@ impl<S: Clone> Tollgate<S> {
     }
 }
 
-async fn decided(engine: &Engine, parts: &Parts, front: Front) -> Decision {
+async fn decided(engine: &Engine, parts: &Parts, asks: Asks) -> Decision {
     let (policy, name) = (engine.policy(), name_of(parts));
-    let request = asked(engine, &policy, parts, &name, front);
+    let request = asked(engine, &policy, parts, &name, asks);
     engine.decided(&request, engine.now()).await
 }
 
@@ -141,48 +168,29 @@ fn asked<'r>(
     policy: &'r PolicySnapshot,
     parts: &'r Parts,
     name: &'r NameHeader<'r>,
-    front: Front,
+    asks: Asks,
 ) -> CallerRequest<'r> {
     let headers = &parts.headers;
-    let peer = parts.extensions.get::<Peer>();
+    let peer = peer::address(asks.peer, &parts.extensions);
     CallerRequest {
         credential: identify::credential(&policy.policy().identity, headers),
-        address: peer.map(|peer| engine.address_of(peer.0.ip(), headers)),
+        address: peer.map(|peer| engine.address_of(peer, headers)),
         method: parts.method.as_str(),
         path: parts.uri.path(),
         cost: None,
         idempotency_key: name.name(parts.uri.query()),
         purpose: Purpose::Charge,
-        hold: Hold::IfNeeded,
-        front,
+        hold: asks.hold,
+        front: asks.front,
     }
 }
 
-/// What goes from the decision to the answer of the service.
-#[derive(Debug)]
-pub(crate) struct Carried {
-    pub(crate) headers: tollgate_engine::HeaderLines,
-    pub(crate) held: Option<InFlight>,
-    pub(crate) passage: Option<Passage>,
-}
-
-/// What becomes of a request that was decided on.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it is taken apart where it is made; a box would be for nothing"
-)]
-pub(crate) enum Passing<B, R> {
-    /// The service gets it.
-    Through(Request<B>, Carried),
-    /// It is answered here.
-    Denied(Box<Response<GuardedBody<R>>>),
-}
-
 /// The request as the service gets it, or the answer if it does not.
-pub(crate) fn pass<B, R>(
+fn pass<B, R>(
     engine: &Arc<Engine>,
     mut decision: Decision,
     mut request: Request<B>,
+    front: Front,
 ) -> Passing<B, R> {
     if let Some(noted) = request.extensions().get::<Noted>() {
         noted.set(&decision);
@@ -190,7 +198,12 @@ pub(crate) fn pass<B, R>(
     if let Answer::Denied(reason) = &decision.answer {
         return Passing::Denied(Box::new(denial(&decision, reason)));
     }
-    introduce(&decision, request.headers_mut());
+    let who = Introduction {
+        account: decision.account.as_ref().map(|account| account.id.as_str()),
+        tier: decision.tier(),
+        decision: &decision.id.text(),
+    };
+    introduce(&who, request.headers_mut());
     let held = decision.permit.take().map(|permit| InFlight::new(Arc::clone(engine), permit));
     if let Some(held) = &held {
         request.extensions_mut().insert(held.clone());
@@ -199,33 +212,17 @@ pub(crate) fn pass<B, R>(
         request.extensions_mut().insert(Passed { upstream: upstream.clone() });
     }
     let passage = decision.ticket.take().map(|ticket| Passage::begin(Arc::clone(engine), ticket));
-    Passing::Through(request, Carried { headers: decision.headers(), held, passage })
-}
-
-/// Tells the service who is calling. What the caller itself says about that is not passed on.
-fn introduce(decision: &Decision, headers: &mut HeaderMap) {
-    if headers.keys().any(is_ours) {
-        let theirs: Vec<HeaderName> = headers.keys().filter(|name| is_ours(name)).cloned().collect();
-        theirs.iter().for_each(|name| drop(headers.remove(name)));
+    let said = Some(Said::Lines(decision.headers()));
+    if front == Front::Middleware {
+        // Last, because it takes the limits along.
+        request.extensions_mut().insert(crate::Decision::embedded(&mut decision));
     }
-    let text = |text: &str| HeaderValue::from_str(text).ok();
-    let account = decision.account.as_ref().and_then(|account| text(account.id.as_str()));
-    let tier = decision.tier().and_then(text);
-    for (name, value) in [(ACCOUNT, account), (TIER, tier), (DECISION, text(&decision.id.text()))] {
-        if let Some(value) = value {
-            headers.insert(name, value);
-        }
-    }
-}
-
-/// Whether a header speaks of what only we may say, to a service that takes `_` for `-` as well.
-fn is_ours(name: &HeaderName) -> bool {
-    let ours = OURS.bytes();
-    name.as_str().len() >= OURS.len()
-        && name
-            .as_str()
-            .bytes()
-            .map(|byte| if byte == b'_' { b'-' } else { byte })
-            .zip(ours)
-            .all(|(a, b)| a == b)
+    let carried = Carried {
+        said,
+        held,
+        passage,
+        #[cfg(feature = "remote")]
+        undecided: None,
+    };
+    Passing::Through(request, carried)
 }

@@ -3,60 +3,75 @@
 //! Whoever reads the headers must not be promised more than both allow: of two families with the same names, the one
 //! with less left stands.
 
-use http::HeaderMap;
-use tollgate_core::headers::Field;
-use tollgate_engine::{HeaderLines, name_of};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// The fields of one family, and the one that says how much is left.
+use crate::said::Said;
+
+/// The fields of one family, and the one of them that says how much is left.
 struct Family {
-    remaining: Field,
-    fields: &'static [Field],
+    fields: &'static [HeaderName],
+    remaining: usize,
 }
 
-const FAMILIES: [Family; 4] = [
-    Family { remaining: Field::RateLimit, fields: &[Field::RateLimitPolicy, Field::RateLimit] },
-    Family {
-        remaining: Field::RateLimitRemaining,
-        fields: &[Field::RateLimitLimit, Field::RateLimitRemaining, Field::RateLimitReset],
-    },
-    Family {
-        remaining: Field::XRateLimitRemaining,
-        fields: &[Field::XRateLimitLimit, Field::XRateLimitRemaining, Field::XRateLimitReset],
-    },
-    Family {
-        remaining: Field::XQuotaRemaining,
-        fields: &[
-            Field::XQuotaLimit,
-            Field::XQuotaUsed,
-            Field::XQuotaRemaining,
-            Field::XQuotaReset,
-            Field::XQuotaOverage,
-        ],
-    },
+impl Family {
+    fn remaining(&self) -> &'static HeaderName {
+        &self.fields[self.remaining]
+    }
+}
+
+static IETF: [HeaderName; 2] =
+    [HeaderName::from_static("ratelimit-policy"), HeaderName::from_static("ratelimit")];
+
+static RATE_LIMIT: [HeaderName; 3] = [
+    HeaderName::from_static("ratelimit-limit"),
+    HeaderName::from_static("ratelimit-remaining"),
+    HeaderName::from_static("ratelimit-reset"),
+];
+
+static X_RATE_LIMIT: [HeaderName; 3] = [
+    HeaderName::from_static("x-ratelimit-limit"),
+    HeaderName::from_static("x-ratelimit-remaining"),
+    HeaderName::from_static("x-ratelimit-reset"),
+];
+
+static X_QUOTA: [HeaderName; 5] = [
+    HeaderName::from_static("x-quota-limit"),
+    HeaderName::from_static("x-quota-used"),
+    HeaderName::from_static("x-quota-remaining"),
+    HeaderName::from_static("x-quota-reset"),
+    HeaderName::from_static("x-quota-overage"),
+];
+
+static FAMILIES: [Family; 4] = [
+    Family { fields: &IETF, remaining: 1 },
+    Family { fields: &RATE_LIMIT, remaining: 1 },
+    Family { fields: &X_RATE_LIMIT, remaining: 1 },
+    Family { fields: &X_QUOTA, remaining: 2 },
 ];
 
 /// Puts our lines into the headers of an answer.
-pub(crate) fn merge(headers: &mut HeaderMap, lines: &HeaderLines) {
+pub(crate) fn merge(headers: &mut HeaderMap, said: &Said) {
     // Nearly no service speaks of limits, and then ours stand.
-    let speaks = FAMILIES.iter().any(|family| headers.contains_key(name_of(family.remaining)));
+    let speaks = FAMILIES.iter().any(|family| headers.contains_key(family.remaining()));
     if !speaks {
-        headers.extend(lines.to_http());
+        said.put_into(headers);
         return;
     }
-    let kept: Vec<&Family> = FAMILIES.iter().filter(|family| is_stricter(family, headers, lines)).collect();
-    for ((field, _), (name, value)) in lines.iter().zip(lines.to_http()) {
-        if !kept.iter().any(|family| family.fields.contains(&field)) {
+    let lines = said.lines();
+    let kept: Vec<&Family> = FAMILIES.iter().filter(|family| is_stricter(family, headers, &lines)).collect();
+    for (name, value) in lines {
+        if !kept.iter().any(|family| family.fields.contains(&name)) {
             headers.insert(name, value);
         }
     }
 }
 
 /// Whether the service leaves less than we do. What cannot be read promises nothing, and is replaced.
-fn is_stricter(family: &Family, headers: &HeaderMap, lines: &HeaderLines) -> bool {
-    let theirs = headers.get_all(name_of(family.remaining)).iter().filter_map(|value| value.to_str().ok());
-    let theirs = theirs.filter_map(least_left).min();
-    let ours = lines.iter().find(|(field, _)| *field == family.remaining);
-    match (theirs, ours.and_then(|(_, value)| least_left(value))) {
+fn is_stricter(family: &Family, headers: &HeaderMap, ours: &[(HeaderName, HeaderValue)]) -> bool {
+    let left = |value: &HeaderValue| value.to_str().ok().and_then(least_left);
+    let theirs = headers.get_all(family.remaining()).iter().filter_map(left).min();
+    let ours = ours.iter().find(|(name, _)| name == family.remaining());
+    match (theirs, ours.and_then(|(_, value)| left(value))) {
         (Some(theirs), Some(ours)) => theirs < ours,
         (Some(_), None) => true,
         (None, _) => false,

@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tollgate_engine::{Answer, Decision};
-
 /// Left in the extensions of a request, it is given what was decided about it.
 #[derive(Clone, Default, Debug)]
 pub struct Noted(Arc<OnceLock<Note>>);
@@ -17,7 +15,7 @@ pub struct Note {
     pub account: Option<String>,
     /// The tier, if the caller is known.
     pub tier: Option<String>,
-    /// The route, if one matched.
+    /// The route, if one matched and the decision was made in this process.
     pub route: Option<String>,
     /// Why it was refused; nothing if it was admitted.
     pub error: Option<&'static str>,
@@ -29,11 +27,12 @@ impl Noted {
         self.0.get()
     }
 
-    pub(crate) fn set(&self, decision: &Decision) {
+    #[cfg(feature = "embedded")]
+    pub(crate) fn set(&self, decision: &tollgate_engine::Decision) {
         let route = decision.route.and_then(|route| decision.policy.policy().routes.get(route));
         let error = match &decision.answer {
-            Answer::Admitted => None,
-            Answer::Denied(denial) => Some(denial.error.as_str()),
+            tollgate_engine::Answer::Admitted => None,
+            tollgate_engine::Answer::Denied(denial) => Some(denial.error.as_str()),
         };
         let _ = self.0.set(Note {
             decision: decision.id.text().to_string(),
@@ -41,6 +40,20 @@ impl Noted {
             tier: decision.tier().map(str::to_owned),
             route: route.map(|route| route.name.to_string()),
             error,
+        });
+    }
+
+    #[cfg(feature = "remote")]
+    pub(crate) fn set_remote(&self, decision: &tollgate_client::decision::Decision) {
+        use tollgate_core::answer::ErrorCode;
+        // A word that is not known here is one of a Tollgate that is newer than this.
+        let error = |word: &String| ErrorCode::parse(word).map_or("other", ErrorCode::as_str);
+        let _ = self.0.set(Note {
+            decision: decision.decision_id.clone(),
+            account: decision.account.clone(),
+            tier: decision.tier.clone(),
+            route: None,
+            error: decision.error.as_ref().map(error),
         });
     }
 }

@@ -18,7 +18,7 @@ use tollgate_core::time::Timestamp;
 use tollgate_engine::{Clock, Embedded, Engine};
 use tollgate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes, Writer};
 use tollgate_store::key_text::KeyEnv;
-use tollgate_tower::{GuardedBody, InFlight, TollgateLayer};
+use tollgate_tower::{Decision, GuardedBody, InFlight, Mode, TollgateLayer};
 use tower_layer::Layer as _;
 use tower_service::Service;
 
@@ -100,8 +100,15 @@ impl Place {
     }
 
     async fn send(&self, request: http::request::Builder) -> Response<GuardedBody<Full<Bytes>>> {
-        let mut service = TollgateLayer::new(Arc::clone(&self.engine)).layer(self.inner.clone());
-        service.call(request.body(()).unwrap()).await.unwrap()
+        self.send_by(&TollgateLayer::new(Arc::clone(&self.engine)), request).await
+    }
+
+    async fn send_by(
+        &self,
+        layer: &TollgateLayer,
+        request: http::request::Builder,
+    ) -> Response<GuardedBody<Full<Bytes>>> {
+        layer.layer(self.inner.clone()).call(request.body(()).unwrap()).await.unwrap()
     }
 
     fn get(&self, path: &str) -> http::request::Builder {
@@ -117,6 +124,10 @@ impl Place {
 
 fn header<'r, B>(response: &'r Response<B>, name: &str) -> Option<&'r str> {
     response.headers().get(name).map(|value| value.to_str().unwrap())
+}
+
+fn header_of<'r>(request: &'r Request<()>, name: &str) -> &'r str {
+    request.headers()[name].to_str().unwrap()
 }
 
 #[tokio::test]
@@ -171,6 +182,54 @@ async fn a_slot_is_free_with_the_last_byte_or_when_the_caller_goes_away() {
     assert!(place.inner.seen.lock().iter().all(|request| request.extensions().get::<InFlight>().is_some()));
     place.inner.seen.lock().clear();
     assert_eq!(place.used("concurrency").await, 0);
+}
+
+#[tokio::test]
+async fn handlers_know_who_calls_and_what_its_limits_say_and_the_gateway_pays_nothing_for_it() {
+    let place = Place::new(PLANS, "free").await;
+    place.send(place.get("/")).await;
+    let request = place.inner.seen.lock().pop().unwrap();
+    let decision = request.extensions().get::<Decision>().unwrap();
+    assert_eq!((decision.account(), decision.tier()), (Some("acme"), Some("free")));
+    assert_eq!((decision.id(), decision.mode()), (header_of(&request, "x-tollgate-decision"), Mode::Normal));
+    let left: Vec<_> = decision.limits().map(|limit| (limit.name, limit.limit, limit.remaining)).collect();
+    assert_eq!(left, [("rate", 10, 1), ("quota", 50, 49)]);
+    assert_eq!(decision.limit("rate").unwrap().reset, std::time::Duration::from_millis(100));
+
+    place.send_by(&TollgateLayer::of_gateway(Arc::clone(&place.engine)), place.get("/")).await;
+    let request = place.inner.seen.lock().pop().unwrap();
+    assert!(request.extensions().get::<Decision>().is_none());
+}
+
+#[tokio::test]
+async fn a_handler_says_what_its_request_cost_be_it_more_or_less() {
+    let place = Place::new("tiers: {wide: {rate: 100, burst: 100, quota: 1_000}}", "wide").await;
+    assert!(place.send(place.get("/")).await.status().is_success());
+    assert!(place.inner.seen.lock().pop().unwrap().extensions().get::<InFlight>().is_none());
+    assert_eq!(place.used("quota").await, 1);
+    let holding = TollgateLayer::new(Arc::clone(&place.engine)).holding();
+    for (said, used) in [(&[7][..], 8), (&[0], 8), (&[5, 2], 10), (&[], 11)] {
+        let response = place.send_by(&holding, place.get("/")).await;
+        let request = place.inner.seen.lock().pop().unwrap();
+        said.iter().for_each(|cost| request.extensions().get::<InFlight>().unwrap().cost(*cost));
+        drop(request);
+        response.into_body().collect().await.unwrap();
+        assert_eq!(place.used("quota").await, used, "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn where_a_caller_comes_from_is_found_where_the_server_has_it() {
+    #[derive(Clone)]
+    struct Theirs(std::net::SocketAddr);
+    let policy = "{tiers: {wide: {rate: 100}}, edge: {rate: 1, burst: 1}}";
+    let place = Place::new(policy, "wide").await;
+    let layer = TollgateLayer::new(Arc::clone(&place.engine))
+        .peer_from(|extensions| extensions.get::<Theirs>().map(|peer| peer.0));
+    for (peer, expected) in [("192.0.2.1:1", 200), ("192.0.2.1:2", 429), ("192.0.2.2:1", 200)] {
+        let request = place.get("/").extension(Theirs(peer.parse().unwrap()));
+        assert_eq!(place.send_by(&layer, request).await.status(), expected, "{peer}");
+    }
 }
 
 #[tokio::test]

@@ -34,8 +34,15 @@ pub(crate) struct Ran {
     pub(crate) laps: Laps,
 }
 
+/// Whoever can be loaded for some seconds.
+pub(crate) trait Loaded {
+    fn name(&self) -> &'static str;
+    /// Loads it for about so many seconds.
+    fn lap(&self, cores: Cores, seconds: u32) -> Result<Lap>;
+}
+
 /// Runs all rounds.
-pub(crate) fn run(contestants: &[Contestant], cores: Cores, options: &LoadOptions) -> Result<Vec<Ran>> {
+pub(crate) fn run<C: Loaded>(contestants: &[C], cores: Cores, options: &LoadOptions) -> Result<Vec<Ran>> {
     if let Some(load) = machine::load_average() {
         note(&format!("load average before the first round: {load:.2}; on a quiet machine it is below 1"));
     }
@@ -43,7 +50,7 @@ pub(crate) fn run(contestants: &[Contestant], cores: Cores, options: &LoadOption
         contestant.lap(cores, WARM_UP_S)?;
     }
     let mut ran: Vec<Ran> =
-        contestants.iter().map(|it| Ran { name: it.name, laps: Laps::default() }).collect();
+        contestants.iter().map(|it| Ran { name: it.name(), laps: Laps::default() }).collect();
     for round in 0..options.rounds as usize {
         note(&format!("round {} of {}", round + 1, options.rounds));
         for turn in 0..contestants.len() {
@@ -54,7 +61,11 @@ pub(crate) fn run(contestants: &[Contestant], cores: Cores, options: &LoadOption
     Ok(ran)
 }
 
-impl Contestant {
+impl Loaded for Contestant {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn lap(&self, cores: Cores, seconds: u32) -> Result<Lap> {
         let before = usage::cpu_of_group(self.group)?;
         let heard = self.load.run(cores, self.address, seconds);

@@ -49,6 +49,8 @@ pub(crate) struct Addresses {
     pub(crate) gateway: SocketAddr,
     pub(crate) decision: SocketAddr,
     pub(crate) admin: SocketAddr,
+    /// Where it takes commands as Redis does.
+    pub(crate) resp: SocketAddr,
 }
 
 /// How a tollgate is started, again and again on the same data.
@@ -80,7 +82,7 @@ impl Tollgate {
         let _ = std::fs::remove_file(&ready);
         let mut command = Command::new(&self.program);
         command.arg("serve").arg("--config").arg(&policy).arg("--data-dir").arg(self.data_dir());
-        for listener in ["--gateway", "--decision", "--admin"] {
+        for listener in ["--gateway", "--decision", "--admin", "--resp"] {
             command.args([listener, "127.0.0.1:0"]);
         }
         command.arg("--ready-file").arg(&ready);

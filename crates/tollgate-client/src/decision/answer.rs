@@ -25,6 +25,8 @@ pub struct Decision {
     pub account: Option<String>,
     /// How long until it may pass, where waiting helps; otherwise 0.
     pub retry_after_ms: u64,
+    /// Which limit refuses, if one does.
+    pub limit: Option<String>,
     /// What its limits say now.
     pub limits: Vec<LimitNow>,
     /// To be finished, where something is held until the request ends.

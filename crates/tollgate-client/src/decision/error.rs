@@ -30,7 +30,8 @@ pub enum CallError {
 pub struct Cause(Arc<dyn Error + Send + Sync>);
 
 impl Cause {
-    pub(super) fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+    /// This error.
+    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(error.into().into())
     }
 }

@@ -118,6 +118,7 @@ struct DecisionBody {
     account: Option<String>,
     #[serde(default)]
     retry_after_ms: u64,
+    limit: Option<String>,
     #[serde(default)]
     limits: Vec<LimitBody>,
     permit: Option<String>,
@@ -187,6 +188,7 @@ fn decision(body: DecisionBody) -> Result<Decision, CallError> {
         tier: body.tier,
         account: body.account,
         retry_after_ms: body.retry_after_ms,
+        limit: body.limit,
         limits: body.limits.into_iter().map(LimitNow::from).collect(),
         permit: body.permit.map(Permit::new),
         mode: match body.mode.as_deref() {

@@ -15,7 +15,7 @@ use tollgate_store::directory::{LookedAccount, Verified};
 use tollgate_store::redis::Expiry;
 
 use super::{Caller, Settled, Shown};
-use crate::answer::ErrorCode;
+use crate::ErrorCode;
 use crate::decision::{Answer, Decision, Denial, StoreMode, Who};
 use crate::ids::DecisionId;
 use crate::permit::{Kept, Permit, Settles};

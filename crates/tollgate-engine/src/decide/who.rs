@@ -10,7 +10,7 @@ use tollgate_store::directory::{Account, Key, Looked, LookedAccount, Verified};
 use tollgate_store::key_text::PresentedKey;
 
 use super::Way;
-use crate::answer::ErrorCode;
+use crate::ErrorCode;
 use crate::decision::{Denial, Who};
 use crate::engine::Engine;
 use crate::identify::{ClientId, client_of};

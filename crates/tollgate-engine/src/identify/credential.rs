@@ -1,100 +1,17 @@
-//! Keys and tokens, as headers carry them.
+//! What a caller presents, by the headers of its request.
 
-use http::{HeaderMap, HeaderValue};
-use tollgate_core::policy::{Identity, KeyPlace};
+use http::HeaderMap;
+use tollgate_core::identify::{Presented, presented};
+use tollgate_core::policy::Identity;
 
 use crate::request::Credential;
 
-const BEARER: &str = "bearer ";
-
 /// What the headers of a request present.
 pub fn credential<'h>(identity: &Identity, headers: &'h HeaderMap) -> Credential<'h> {
-    let mut found: Option<Credential<'h>> = None;
-    for place in &identity.api_key {
-        let values = match place {
-            KeyPlace::Bearer => headers.get_all(http::header::AUTHORIZATION),
-            KeyPlace::Header(name) => headers.get_all(name.as_str()),
-        };
-        for value in values {
-            let text = match place {
-                KeyPlace::Bearer => bearer(value),
-                KeyPlace::Header(_) => Some(text_of(value)),
-            };
-            let Some(text) = text.filter(|text| !text.is_empty()) else { continue };
-            match found {
-                Some(Credential::Key(other)) if other != text => return Credential::Ambiguous,
-                _ => found = Some(Credential::Key(text)),
-            }
-        }
-    }
-    for value in headers.get_all(identity.service_token.as_str()) {
-        let text = text_of(value);
-        match found {
-            _ if text.is_empty() => {}
-            Some(Credential::ServiceToken(other)) if other == text => {}
-            Some(_) => return Credential::Ambiguous,
-            None => found = Some(Credential::ServiceToken(text)),
-        }
-    }
-    found.unwrap_or(Credential::Nothing { headers })
-}
-
-/// The text of a header; what is no text can be no key, and is read as one that nobody has.
-fn text_of(value: &HeaderValue) -> &str {
-    value.to_str().unwrap_or("?").trim()
-}
-
-/// The token of `Authorization: Bearer <token>`. Other schemes are not ours.
-fn bearer(value: &HeaderValue) -> Option<&str> {
-    let text = value.to_str().ok()?.trim();
-    let (scheme, token) = text.split_at_checked(BEARER.len())?;
-    scheme.eq_ignore_ascii_case(BEARER).then(|| token.trim())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
-        lines
-            .iter()
-            .map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)))
-            .collect::<Vec<_>>()
-            .into_iter()
-            .fold(HeaderMap::new(), |mut map, (name, value): (http::HeaderName, HeaderValue)| {
-                map.append(name, value);
-                map
-            })
-    }
-
-    fn presented(lines: &[(&'static str, &'static str)]) -> String {
-        match credential(&Identity::default(), &headers(lines)) {
-            Credential::Key(key) => format!("key {key}"),
-            Credential::ServiceToken(token) => format!("token {token}"),
-            Credential::Nothing { .. } => "nothing".to_owned(),
-            Credential::Account { .. } | Credential::Tier { .. } => "vouched for".to_owned(),
-            Credential::Ambiguous => "ambiguous".to_owned(),
-        }
-    }
-
-    #[test]
-    fn keys_stand_where_the_policy_says() {
-        assert_eq!(presented(&[("authorization", "Bearer abc")]), "key abc");
-        assert_eq!(presented(&[("authorization", "bearer  abc ")]), "key abc");
-        assert_eq!(presented(&[("x-api-key", "abc")]), "key abc");
-        assert_eq!(presented(&[("x-service-token", "abc")]), "token abc");
-        assert_eq!(presented(&[("authorization", "Basic abc")]), "nothing");
-        assert_eq!(presented(&[("x-api-key", "")]), "nothing");
-        assert_eq!(presented(&[]), "nothing");
-    }
-
-    #[test]
-    fn two_keys_that_differ_are_ambiguous_wherever_they_stand() {
-        assert_eq!(presented(&[("authorization", "Bearer a"), ("x-api-key", "a")]), "key a");
-        assert_eq!(presented(&[("authorization", "Bearer a"), ("x-api-key", "b")]), "ambiguous");
-        assert_eq!(presented(&[("x-api-key", "a"), ("x-api-key", "b")]), "ambiguous");
-        assert_eq!(presented(&[("authorization", "Bearer a"), ("authorization", "Bearer b")]), "ambiguous");
-        assert_eq!(presented(&[("x-api-key", "a"), ("x-service-token", "a")]), "ambiguous");
-        assert_eq!(presented(&[("x-service-token", "a"), ("x-service-token", "b")]), "ambiguous");
+    match presented(identity, headers) {
+        Presented::Key(key) => Credential::Key(key),
+        Presented::ServiceToken(token) => Credential::ServiceToken(token),
+        Presented::Nothing => Credential::Nothing { headers },
+        Presented::Ambiguous => Credential::Ambiguous,
     }
 }

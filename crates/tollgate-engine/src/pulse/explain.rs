@@ -10,7 +10,7 @@ use tollgate_store::directory::AccountId;
 use tollgate_store::key_text::{KeyId, PresentedKey};
 
 use super::seen::Asked;
-use crate::answer::ErrorCode;
+use crate::ErrorCode;
 use crate::decision::{Decision, Denial, StoreMode};
 use crate::identify::ClientId;
 use crate::ids::DecisionId;

@@ -1,6 +1,6 @@
 //! What became of a request, as a small number.
 
-use crate::answer::ErrorCode;
+use crate::ErrorCode;
 use crate::decision::Answer;
 
 /// What became of a request.

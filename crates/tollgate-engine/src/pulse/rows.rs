@@ -167,7 +167,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::ErrorCode;
+    use crate::ErrorCode;
 
     #[test]
     fn a_name_keeps_its_row_and_kinds_do_not_mix() {

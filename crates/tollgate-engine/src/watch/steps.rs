@@ -14,8 +14,8 @@ use super::plans::Size;
 use super::standings::Standing;
 use tollgate_core::block::Caller as Blockable;
 
+use crate::ErrorCode;
 use crate::abuse::{EdgeVerdict, Seat, Squeeze};
-use crate::answer::ErrorCode;
 use crate::decide::{Caller, Way, refusal};
 use crate::decision::{Denial, StoreMode};
 use crate::engine::{Counters, Engine};

@@ -203,6 +203,14 @@ impl Client {
         String::from_utf8(heard).unwrap()
     }
 
+    /// Whether the other side ends the connection without a word, politely or not.
+    pub(crate) fn ends(&mut self) -> bool {
+        let mut heard = Vec::new();
+        let ended = self.0.read_to_end(&mut heard);
+        heard.is_empty()
+            && ended.map_or_else(|error| error.kind() == std::io::ErrorKind::ConnectionReset, |_| true)
+    }
+
     /// Says that nothing more comes.
     pub(crate) fn stop_sending(&mut self) {
         self.0.shutdown(Half::Write).unwrap();

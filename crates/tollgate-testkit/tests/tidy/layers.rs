@@ -30,7 +30,10 @@ const LAYERS: [Layer; 10] = [
     },
     Layer { name: "tollgate-store", uses: &["tollgate-core"] },
     Layer { name: "tollgate-testkit", uses: &[] },
-    Layer { name: "tollgate-tower", uses: &["tollgate-core", "tollgate-engine", "tollgate-store"] },
+    Layer {
+        name: "tollgate-tower",
+        uses: &["tollgate-client", "tollgate-core", "tollgate-engine", "tollgate-store"],
+    },
 ];
 
 /// Tests of every crate may use these, and nothing else of ours that the crate itself may not.

@@ -58,7 +58,10 @@ const IDENTITY: [&str; 4] =
 
 fn spoofed(asked: Asked) -> Asked {
     let asked = IDENTITY.iter().fold(asked, |asked, name| asked.header(name, "spoofed"));
-    asked.header("X_Tollgate_Account", "spoofed").header("X-Forwarded-For", "203.0.113.9")
+    let asked = asked.header("X_Tollgate_Account", "spoofed").header("X-Forwarded-For", "203.0.113.9");
+    // What is named there is for the next one only, and may be removed.
+    let ours = "x-tollgate-account, x-tollgate-tier, x-forwarded-for, x-forwarded-method, x-forwarded-uri";
+    asked.header("Connection", &format!("close, {ours}"))
 }
 
 /// The document of a refusal, with what stands around it.
@@ -103,6 +106,7 @@ pub(crate) fn the_admitted_reach_the_api_with_who_is_calling_and_learn_what_is_l
     assert!(decision.len() == 1 && decision[0].starts_with("dec_"), "{asked}");
     assert_eq!(told(&answer, "x-forwarded-for"), ["127.0.0.1"], "{asked}");
     assert!(!asked.to_string().contains("spoofed"), "{asked}");
+    assert!(!told(&answer, "connection").concat().contains("x-tollgate"), "{asked}");
     assert_eq!(told(&answer, "x-api-key"), [key], "{asked}");
     // The limits of the API itself are not what callers of Tollgate are told.
     for (name, value) in

@@ -29,6 +29,7 @@ mod outages;
 mod overload;
 mod plan_changes;
 mod privacy;
+mod quick_start;
 mod races;
 mod repeats;
 mod repeats_of_nodes;

@@ -2,6 +2,7 @@
 
 mod bed;
 mod clients;
+mod docs;
 mod stores;
 
 use std::net::TcpStream;

@@ -32,6 +32,12 @@ pub(in crate::decision) fn write(out: &mut String, decision: &Decision, permit: 
     write_or_null(out, decision.account.as_ref().map(|account| account.id.as_str()));
     out.push_str(",\"retry_after_ms\":");
     push_number(out, denial.map_or(0, |denial| denial.retry_after.as_millis_ceil()));
+    if let Some(limit) = denial.and_then(|denial| denial.limit.as_ref()) {
+        // A limit's name needs no escaping.
+        out.push_str(",\"limit\":\"");
+        out.push_str(limit.as_str());
+        out.push('"');
+    }
     write_limits(out, decision);
     match permit {
         None => out.push_str(",\"permit\":null"),

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use redis::{FromRedisValue, Value};
 use tollgate_testkit::python;
+use tollgate_testkit::redis::{Client as RedisClient, Engine, RedisServer};
 
 use super::POLICY;
-use super::bed::with_resp;
+use super::bed::{client, with_resp};
 use crate::bed::Bed;
 
 fn redis_cli(bed: &Bed, words: &[&str]) -> String {
@@ -29,7 +31,7 @@ fn redis_cli_asks_in_both_forms() {
     let two = redis_cli(&bed, &check);
     assert!(two.starts_with("allowed\n1\nstatus\n200\nerror\n\ndecision_id\ndec_"), "{two}");
     let three = redis_cli(&bed, &[&["-3", "--no-raw"][..], &check].concat());
-    assert!(three.starts_with("1# \"allowed\" => (true)\n"), "{three}");
+    assert!(three.trim_start().starts_with("1# \"allowed\" => (true)\n"), "{three}");
     let refused = redis_cli(&bed, &check);
     assert!(refused.starts_with("allowed\n0\nstatus\n429\nerror\nrate_limited\n"), "{refused}");
     assert_eq!(
@@ -56,6 +58,47 @@ fn redis_cli_asks_many_at_once() {
     let output = piped.args(["-h", "127.0.0.1", "-p", &port, "--pipe"]).stdin(input).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.contains("errors: 0, replies: 4"), "{printed}");
+}
+
+/// Whatever clients say when they connect, right or wrong, is answered as Redis answers it.
+#[test]
+fn a_redis_says_the_same() {
+    let bed = Bed::start_with(POLICY, with_resp);
+    let redis = RedisServer::new(Engine::Redis);
+    let mut there = RedisClient::connect(redis.address(), Duration::from_secs(20)).unwrap();
+    let mut here = client(&bed);
+    for command in [
+        "PING",
+        "PING hi",
+        "PING a b",
+        "ECHO hi",
+        "ECHO",
+        "SELECT 0",
+        "SELECT a",
+        "SELECT 99",
+        "CLIENT GETNAME",
+        "CLIENT SETNAME me",
+        "CLIENT GETNAME",
+        "CLIENT SETNAME",
+        "CLIENT FOO",
+        "COMMAND FOO",
+        "HELLO x",
+        "HELLO 4",
+        "HELLO 2 FOO",
+        "HELLO 2 AUTH other x",
+        "AUTH x",
+        "AUTH default x",
+        "AUTH other x",
+        "AUTH a b c",
+        "FOO",
+        "FOO a bb ccc",
+        "RESET",
+        "CLIENT GETNAME",
+        "QUIT",
+    ] {
+        let words: Vec<&str> = command.split(' ').collect();
+        assert_eq!(here.ask(&words).unwrap(), there.ask(&words).unwrap(), "{command}");
+    }
 }
 
 #[test]

@@ -19,8 +19,12 @@ fn throttle(client: &mut Client, key: &str) -> Vec<i64> {
     numbers(&asks(client, &["CL.THROTTLE", key, "9", "1", "60"]))
 }
 
-fn wait_until(node: &Bed, mode: &str) {
-    wait::within(Duration::from_secs(20), mode, || (node.health()["store"]["mode"] == mode).then_some(()));
+/// Asks on and on: that the store is away is found out by asking.
+fn wait_until(node: &Bed, client: &mut Client, mode: &str) {
+    wait::within(Duration::from_secs(20), mode, || {
+        asks(client, &["CL.THROTTLE", "anybody", "1", "1", "60"]);
+        (node.health()["store"]["mode"] == mode).then_some(())
+    });
 }
 
 #[test]
@@ -70,7 +74,7 @@ fn while_the_store_is_away_a_share_of_each_limit_is_admitted() {
     assert_eq!(throttle(&mut client, "k"), [0, 10, 9, -1, 60]);
     assert_eq!(field(&asks(&mut client, &["TOLLGATE.CHECK", "KEY", &key]), "mode").text(), "normal");
     redis.kill();
-    wait_until(&node, "degraded");
+    wait_until(&node, &mut client, "degraded");
     let answers: Vec<Vec<i64>> = (0..8).map(|_| throttle(&mut client, "new")).collect();
     assert_eq!(answers.iter().filter(|answer| answer[0] == 0).count(), 4, "{answers:?}");
     assert!(answers.iter().all(|answer| answer[1] == 10), "{answers:?}");
@@ -78,7 +82,7 @@ fn while_the_store_is_away_a_share_of_each_limit_is_admitted() {
     assert_eq!(field(&check, "mode").text(), "degraded", "{check:?}");
     assert!(asks(&mut client, &["INFO"]).text().contains("tollgate_mode:degraded"));
     redis.restart();
-    wait_until(&node, "normal");
+    wait_until(&node, &mut client, "normal");
     assert_eq!(throttle(&mut client, "another"), [0, 10, 9, -1, 60]);
 }
 
@@ -89,7 +93,7 @@ fn where_nothing_may_be_decided_without_the_store_that_is_said() {
     let mut client = client(&node);
     assert_eq!(throttle(&mut client, "k"), [0, 10, 9, -1, 60]);
     redis.kill();
-    wait_until(&node, "degraded");
+    wait_until(&node, &mut client, "degraded");
     let answer = asks(&mut client, &["CL.THROTTLE", "k", "9", "1", "60"]).text();
     assert!(answer.starts_with("UNAVAILABLE "), "{answer}");
 }

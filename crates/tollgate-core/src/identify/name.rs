@@ -7,9 +7,32 @@ use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderValue};
 
-use crate::request::Name;
-
 const HEADER: &str = "idempotency-key";
+
+/// The caller's own name for a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Name<'r> {
+    /// It has one.
+    Given {
+        /// The name. See [`Name::is_well_formed`].
+        text: &'r str,
+        /// The query of the request, which is part of what the name stands for.
+        query: Option<&'r str>,
+    },
+    /// There is something in its place that is none.
+    Malformed,
+}
+
+impl Name<'_> {
+    /// The longest name.
+    pub const LENGTH_MAX: usize = 255;
+
+    /// Whether a text can be a name: printable ASCII, and not too long.
+    pub fn is_well_formed(text: &str) -> bool {
+        (1..=Self::LENGTH_MAX).contains(&text.len())
+            && text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
+    }
+}
 
 /// What the headers of a request call it.
 #[derive(Clone, PartialEq, Eq, Debug)]

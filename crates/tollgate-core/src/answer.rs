@@ -151,6 +151,11 @@ impl ErrorCode {
         TABLE[self as usize].detail
     }
 
+    /// The one with this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        TABLE.iter().find(|line| line.error == word).map(|line| line.code)
+    }
+
     /// How many there are.
     pub const COUNT: usize = TABLE.len();
 
@@ -168,6 +173,7 @@ mod tests {
     fn the_table_is_in_the_order_of_the_codes_and_no_word_stands_twice() {
         for (index, code) in ErrorCode::all().enumerate() {
             assert_eq!(index, code as usize, "{}", code.as_str());
+            assert_eq!(ErrorCode::parse(code.as_str()), Some(code));
         }
         let mut words: Vec<_> = ErrorCode::all().map(ErrorCode::as_str).collect();
         words.sort_unstable();

@@ -1,8 +1,8 @@
 //! Where requests come from, by what peers and headers say.
 
+use crate::policy::Network;
 use http::HeaderValue;
 use proptest::prelude::*;
-use tollgate_core::policy::Network;
 
 use super::*;
 

@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::policy::{ForwardedHeader, Proxies};
 use http::header::FORWARDED;
 use http::{HeaderMap, HeaderName};
-use tollgate_core::policy::{ForwardedHeader, Proxies};
 
 use super::forwarded;
 
