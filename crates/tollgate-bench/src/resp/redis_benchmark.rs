@@ -1,7 +1,6 @@
 //! redis-benchmark: how it is called, and what its output says.
 
 use std::net::SocketAddr;
-use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 

@@ -43,7 +43,7 @@ impl Touched {
     }
 
     fn part(&self, home: HomeId) -> &Mutex<BTreeSet<HomeId>> {
-        #[expect(clippy::cast_possible_truncation, reason = "any part of a hash is a hash")]
+        // Any part of a hash is a hash.
         let part = home.0 as usize % PARTS;
         &self.0[part]
     }
