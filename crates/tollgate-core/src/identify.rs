@@ -7,5 +7,5 @@ mod forwarded;
 mod name;
 
 pub use address::address;
-pub use credential::{Credential, credential};
+pub use credential::{Presented, presented};
 pub use name::{Name, NameHeader};

@@ -3,12 +3,14 @@
 
 mod client;
 mod cookie;
+mod credential;
 mod daily;
 mod prefix;
 
 pub(crate) use client::client_of;
 pub use client::{Client, ClientId, ClientKind};
 pub use cookie::{SessionId, SessionKeys};
+pub use credential::credential;
 pub use daily::DailyHash;
 pub use prefix::{Prefixes, prefixes};
-pub use tollgate_core::identify::{NameHeader, address, credential};
+pub use tollgate_core::identify::{NameHeader, address};

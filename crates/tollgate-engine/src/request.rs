@@ -3,7 +3,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
-pub use tollgate_core::identify::{Credential, Name};
+use http::HeaderMap;
+pub use tollgate_core::identify::Name;
 use tollgate_core::rule::Amount;
 
 /// One request, as every front end describes it.
@@ -29,6 +30,36 @@ pub struct CallerRequest<'r> {
     pub front: Front,
 }
 
+/// What a caller presents.
+#[derive(Clone, Copy)]
+pub enum Credential<'r> {
+    /// A key, as it was sent.
+    Key(&'r str),
+    /// A service token, as it was sent.
+    ServiceToken(&'r str),
+    /// An account that whoever asks vouches for.
+    Account {
+        /// Its id.
+        id: &'r str,
+        /// Whose limits hold for this name where the directory does not know it.
+        tier: Option<&'r str>,
+    },
+    /// Nothing; what else is known of it.
+    Nothing {
+        /// What tells callers behind one address apart.
+        headers: &'r HeaderMap,
+    },
+    /// The same under the limits of a tier that whoever asks has chosen.
+    Tier {
+        /// The tier.
+        tier: &'r str,
+        /// What tells callers behind one address apart.
+        headers: &'r HeaderMap,
+    },
+    /// Two keys that differ.
+    Ambiguous,
+}
+
 /// Without the address, which may not get into a log.
 impl fmt::Debug for CallerRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,6 +73,20 @@ impl fmt::Debug for CallerRequest<'_> {
             .field("hold", &self.hold)
             .field("front", &self.front)
             .finish_non_exhaustive()
+    }
+}
+
+/// Without the secret, which may not get into a log either.
+impl fmt::Debug for Credential<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Key(_) => "Key",
+            Self::ServiceToken(_) => "ServiceToken",
+            Self::Account { .. } => "Account",
+            Self::Nothing { .. } => "Nothing",
+            Self::Tier { .. } => "Tier",
+            Self::Ambiguous => "Ambiguous",
+        })
     }
 }
 

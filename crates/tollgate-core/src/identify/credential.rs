@@ -8,53 +8,34 @@ use crate::policy::{Identity, KeyPlace};
 
 const BEARER: &str = "bearer ";
 
-/// What a caller presents.
-#[derive(Clone, Copy)]
-pub enum Credential<'r> {
+/// What the headers of a request present.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Presented<'h> {
     /// A key, as it was sent.
-    Key(&'r str),
+    Key(&'h str),
     /// A service token, as it was sent.
-    ServiceToken(&'r str),
-    /// An account that whoever asks vouches for.
-    Account {
-        /// Its id.
-        id: &'r str,
-        /// Whose limits hold for this name where the directory does not know it.
-        tier: Option<&'r str>,
-    },
-    /// Nothing; what else is known of it.
-    Nothing {
-        /// What tells callers behind one address apart.
-        headers: &'r HeaderMap,
-    },
-    /// The same under the limits of a tier that whoever asks has chosen.
-    Tier {
-        /// The tier.
-        tier: &'r str,
-        /// What tells callers behind one address apart.
-        headers: &'r HeaderMap,
-    },
+    ServiceToken(&'h str),
+    /// Nothing.
+    Nothing,
     /// Two keys that differ.
     Ambiguous,
 }
 
 /// Without the secret, which may not get into a log.
-impl fmt::Debug for Credential<'_> {
+impl fmt::Debug for Presented<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Key(_) => "Key",
             Self::ServiceToken(_) => "ServiceToken",
-            Self::Account { .. } => "Account",
-            Self::Nothing { .. } => "Nothing",
-            Self::Tier { .. } => "Tier",
+            Self::Nothing => "Nothing",
             Self::Ambiguous => "Ambiguous",
         })
     }
 }
 
 /// What the headers of a request present.
-pub fn credential<'h>(identity: &Identity, headers: &'h HeaderMap) -> Credential<'h> {
-    let mut found: Option<Credential<'h>> = None;
+pub fn presented<'h>(identity: &Identity, headers: &'h HeaderMap) -> Presented<'h> {
+    let mut found: Option<Presented<'h>> = None;
     for place in &identity.api_key {
         let values = match place {
             KeyPlace::Bearer => headers.get_all(http::header::AUTHORIZATION),
@@ -67,8 +48,8 @@ pub fn credential<'h>(identity: &Identity, headers: &'h HeaderMap) -> Credential
             };
             let Some(text) = text.filter(|text| !text.is_empty()) else { continue };
             match found {
-                Some(Credential::Key(other)) if other != text => return Credential::Ambiguous,
-                _ => found = Some(Credential::Key(text)),
+                Some(Presented::Key(other)) if other != text => return Presented::Ambiguous,
+                _ => found = Some(Presented::Key(text)),
             }
         }
     }
@@ -76,12 +57,12 @@ pub fn credential<'h>(identity: &Identity, headers: &'h HeaderMap) -> Credential
         let text = text_of(value);
         match found {
             _ if text.is_empty() => {}
-            Some(Credential::ServiceToken(other)) if other == text => {}
-            Some(_) => return Credential::Ambiguous,
-            None => found = Some(Credential::ServiceToken(text)),
+            Some(Presented::ServiceToken(other)) if other == text => {}
+            Some(_) => return Presented::Ambiguous,
+            None => found = Some(Presented::ServiceToken(text)),
         }
     }
-    found.unwrap_or(Credential::Nothing { headers })
+    found.unwrap_or(Presented::Nothing)
 }
 
 /// The text of a header; what is no text can be no key, and is read as one that nobody has.
@@ -112,34 +93,33 @@ mod tests {
             })
     }
 
-    fn presented(lines: &[(&'static str, &'static str)]) -> String {
-        match credential(&Identity::default(), &headers(lines)) {
-            Credential::Key(key) => format!("key {key}"),
-            Credential::ServiceToken(token) => format!("token {token}"),
-            Credential::Nothing { .. } => "nothing".to_owned(),
-            Credential::Account { .. } | Credential::Tier { .. } => "vouched for".to_owned(),
-            Credential::Ambiguous => "ambiguous".to_owned(),
+    fn told(lines: &[(&'static str, &'static str)]) -> String {
+        match presented(&Identity::default(), &headers(lines)) {
+            Presented::Key(key) => format!("key {key}"),
+            Presented::ServiceToken(token) => format!("token {token}"),
+            Presented::Nothing => "nothing".to_owned(),
+            Presented::Ambiguous => "ambiguous".to_owned(),
         }
     }
 
     #[test]
     fn keys_stand_where_the_policy_says() {
-        assert_eq!(presented(&[("authorization", "Bearer abc")]), "key abc");
-        assert_eq!(presented(&[("authorization", "bearer  abc ")]), "key abc");
-        assert_eq!(presented(&[("x-api-key", "abc")]), "key abc");
-        assert_eq!(presented(&[("x-service-token", "abc")]), "token abc");
-        assert_eq!(presented(&[("authorization", "Basic abc")]), "nothing");
-        assert_eq!(presented(&[("x-api-key", "")]), "nothing");
-        assert_eq!(presented(&[]), "nothing");
+        assert_eq!(told(&[("authorization", "Bearer abc")]), "key abc");
+        assert_eq!(told(&[("authorization", "bearer  abc ")]), "key abc");
+        assert_eq!(told(&[("x-api-key", "abc")]), "key abc");
+        assert_eq!(told(&[("x-service-token", "abc")]), "token abc");
+        assert_eq!(told(&[("authorization", "Basic abc")]), "nothing");
+        assert_eq!(told(&[("x-api-key", "")]), "nothing");
+        assert_eq!(told(&[]), "nothing");
     }
 
     #[test]
     fn two_keys_that_differ_are_ambiguous_wherever_they_stand() {
-        assert_eq!(presented(&[("authorization", "Bearer a"), ("x-api-key", "a")]), "key a");
-        assert_eq!(presented(&[("authorization", "Bearer a"), ("x-api-key", "b")]), "ambiguous");
-        assert_eq!(presented(&[("x-api-key", "a"), ("x-api-key", "b")]), "ambiguous");
-        assert_eq!(presented(&[("authorization", "Bearer a"), ("authorization", "Bearer b")]), "ambiguous");
-        assert_eq!(presented(&[("x-api-key", "a"), ("x-service-token", "a")]), "ambiguous");
-        assert_eq!(presented(&[("x-service-token", "a"), ("x-service-token", "b")]), "ambiguous");
+        assert_eq!(told(&[("authorization", "Bearer a"), ("x-api-key", "a")]), "key a");
+        assert_eq!(told(&[("authorization", "Bearer a"), ("x-api-key", "b")]), "ambiguous");
+        assert_eq!(told(&[("x-api-key", "a"), ("x-api-key", "b")]), "ambiguous");
+        assert_eq!(told(&[("authorization", "Bearer a"), ("authorization", "Bearer b")]), "ambiguous");
+        assert_eq!(told(&[("x-api-key", "a"), ("x-service-token", "a")]), "ambiguous");
+        assert_eq!(told(&[("x-service-token", "a"), ("x-service-token", "b")]), "ambiguous");
     }
 }

@@ -43,6 +43,7 @@ impl Touched {
     }
 
     fn part(&self, home: HomeId) -> &Mutex<BTreeSet<HomeId>> {
+        // Any part of a hash is a hash.
         let part = home.0 as usize % PARTS;
         &self.0[part]
     }

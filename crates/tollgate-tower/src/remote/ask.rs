@@ -8,7 +8,7 @@ use http::header::COOKIE;
 use http::request::Parts;
 use tollgate_client::decision::{Caller, Check, Visitor};
 use tollgate_core::answer::ErrorCode;
-use tollgate_core::identify::{self, Credential, NameHeader};
+use tollgate_core::identify::{self, NameHeader, Presented};
 use tollgate_core::policy::{Identity, Proxies};
 
 use crate::peer::{self, FindPeer};
@@ -37,14 +37,11 @@ impl Asks {
         let headers = &parts.headers;
         let peer = peer::address(self.peer, &parts.extensions);
         let address = peer.map(|peer| identify::address(peer, headers, &self.proxies));
-        let mut check = match identify::credential(&self.identity, headers) {
-            Credential::Key(key) => of(Caller::key(key), address),
-            Credential::ServiceToken(token) => of(Caller::service_token(token), address),
-            // Headers vouch for nobody: only those do who ask by themselves.
-            Credential::Nothing { .. } | Credential::Account { .. } | Credential::Tier { .. } => {
-                Check::of(Caller::Visitor(self.visitor(headers, address)))
-            }
-            Credential::Ambiguous => return Err(ErrorCode::AmbiguousKey),
+        let mut check = match identify::presented(&self.identity, headers) {
+            Presented::Key(key) => of(Caller::key(key), address),
+            Presented::ServiceToken(token) => of(Caller::service_token(token), address),
+            Presented::Nothing => Check::of(Caller::Visitor(self.visitor(headers, address))),
+            Presented::Ambiguous => return Err(ErrorCode::AmbiguousKey),
         };
         check = match NameHeader::of(parts.method.as_str(), headers) {
             NameHeader::Absent => check,

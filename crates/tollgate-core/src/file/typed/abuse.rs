@@ -9,7 +9,7 @@ body! {
         required "rate" => rate: AmountPer,
         /// How many requests may come at once. Default: the amount of `rate`.
         "burst" => burst: Whole,
-        /// What is counted: `ip`, the only choice here.
+        /// What is counted, of which there is one choice here. Default: ip.
         "per" => per: EdgePer,
     }
 }

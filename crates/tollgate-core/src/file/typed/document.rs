@@ -11,7 +11,7 @@ body! {
         /// Addresses. Read once, at start.
         "server" => server: ServerBody,
         /// Where meters live: `embedded`, or a redis://, rediss://, redis+sentinel:// or redis+cluster:// URL. Read
-        /// once, at start.
+        /// once, at start. Default: embedded.
         "store" => store: Text,
         /// How callers are told apart.
         "identity" => identity: IdentityBody,

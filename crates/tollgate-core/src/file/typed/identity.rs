@@ -11,11 +11,12 @@ body! {
         "service_token" => service_token: Text,
         /// The cookie of callers that passed a challenge.
         "session_cookie" => session_cookie: SessionCookieBody,
-        /// The headers that tell callers behind one address apart.
+        /// The headers that tell callers behind one address apart. Default: [user-agent, accept-language,
+        /// accept-encoding, sec-ch-ua, sec-ch-ua-platform].
         "fingerprint" => fingerprint: List<Text>,
         /// The tier of callers without a key. Default: none, they are answered with 401.
         "anonymous" => anonymous: Text,
-        /// The challenge that earns a session cookie.
+        /// The challenge that earns a session cookie. Default: none.
         "challenge" => challenge: ChallengeBody,
     }
 }

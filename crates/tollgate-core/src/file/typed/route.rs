@@ -9,7 +9,7 @@ body! {
         required "match" => pattern: Text,
         /// What one such request costs. Default: 1.
         "cost" => cost: Whole,
-        /// The scope that a key must have.
+        /// The scope that a key must have. Default: none.
         "scope" => scope: Text,
         /// Where such requests are forwarded. Default: `server.upstream`.
         "upstream" => upstream: Text,

@@ -11,12 +11,13 @@ body! {
     /// A named plan: the limits of every account, key or client that has it.
     struct TierBody {
         /// Requests per second, as in `10`, or per another time, as in `100/minute` or `5/10s`. Every key has its own.
+        /// Default: no limit.
         "rate" => rate: AmountPer,
         /// How many requests may come at once. Default: the amount of `rate`.
         "burst" => burst: Whole,
         /// `burst` as a multiple of the amount of `rate`, rounded down.
         "burst_multiplier" => burst_multiplier: Multiplier,
-        /// How much the plan includes per `quota_window`. `null`: uncapped.
+        /// How much the plan includes per `quota_window`. `null`: uncapped. Default: uncapped.
         "quota" => quota: Quota,
         /// When the quota starts again. Default: calendar_month.
         "quota_window" => quota_window: QuotaWindow,
@@ -32,13 +33,13 @@ body! {
         "quota_status" => quota_status: Status,
         /// Whether the keys of an account share its quota or have one each. Default: account.
         "quota_pool" => quota_pool: QuotaPool,
-        /// How many requests of an account may be in flight.
+        /// How many requests of an account may be in flight. Default: no limit.
         "concurrency" => concurrency: Whole,
         /// Under pressure the tiers with the lowest priority are shed first. Default: 0.
         "priority" => priority: Whole,
-        /// Further limits, by name.
+        /// Further limits, by name. Default: none.
         "limits" => limits: Named<LimitBody>,
-        /// Whether callers with a service token pass without any limit.
+        /// Whether callers with a service token pass without any limit. Default: false.
         "bypass" => bypass: bool,
         /// When a finished request gets its charge back. Default: never.
         "refund_on" => refund_on: RefundWord,

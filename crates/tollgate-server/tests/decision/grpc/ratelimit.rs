@@ -123,7 +123,7 @@ tiers: {free: {rate: 100}}
 descriptors:
   api:
     - {key: remote_address, limit: 2/minute}
-    - {key: remote_address, value: 192.0.2.7, unlimited: true}
+    - {key: remote_address, value: 192.0.2.7, rate_limit: {unlimited: true}}
     - {key: plan, limit: 1/hour, shadow_mode: true, name: tried}
     - key: generic_key
       value: login
@@ -142,7 +142,7 @@ descriptors:
         client.limit(&place, &address("192.0.2.2")).await.has(&["overall_code: OK"]);
         for _ in 0..3 {
             let free = client.limit(&place, &address("192.0.2.7")).await;
-            free.has(&["overall_code: OK"]);
+            free.has(&["overall_code: OK", "limit_remaining: 4294967295"]);
             let tried = client.limit(&place, &descriptor(&[("plan", "a")], "")).await;
             tried.has(&["overall_code: OK", "name: \"tried\""]);
             assert!(!tried.text.contains("response_headers_to_add"), "{}", tried.text);

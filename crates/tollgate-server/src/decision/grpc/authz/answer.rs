@@ -15,7 +15,8 @@ use crate::decision::refusal::Refusal;
 
 /// The request may pass: who called goes to the upstream, what the limits say to the caller.
 pub(super) fn admitted(decision: &Decision, headers: &HeaderMap) -> CheckResponse {
-    let to_upstream: Vec<HeaderValueOption> = caller(decision).map(HeaderValueOption::from).collect();
+    let caller = outcome::caller(decision).into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let to_upstream: Vec<HeaderValueOption> = caller.map(HeaderValueOption::from).collect();
     let is_set = |name: &str| {
         let mut set = to_upstream.iter().filter_map(|option| option.header.as_ref());
         set.any(|header| header.key == name.as_bytes())
@@ -28,11 +29,11 @@ pub(super) fn admitted(decision: &Decision, headers: &HeaderMap) -> CheckRespons
     CheckResponse { status: Some(status(Code::Ok, "")), http_response: Some(HttpResponse::Ok(ok)) }
 }
 
-/// It may not: the caller gets the answer that a gateway would give.
+/// It may not: the caller gets the answer that a gateway would give. Who it is, is for the upstream.
 #[cold]
 pub(super) fn denied(decision: &Decision, denial: &Denial) -> CheckResponse {
     let lines = decision.headers();
-    let lines = lines.shared().chain(outcome::demand(denial)).chain(caller(decision));
+    let lines = lines.shared().chain(outcome::demand(denial));
     let document = problem::of_denial(decision, denial);
     response(denial.status, denial.error.as_str(), lines, document)
 }
@@ -41,10 +42,6 @@ pub(super) fn denied(decision: &Decision, denial: &Denial) -> CheckResponse {
 #[cold]
 pub(super) fn refused(refusal: &Refusal) -> CheckResponse {
     response(refusal.status(), refusal.error(), [].into_iter(), refusal.document())
-}
-
-fn caller(decision: &Decision) -> impl Iterator<Item = Line> {
-    outcome::caller(decision).into_iter().filter_map(|(name, value)| Some((name, value?)))
 }
 
 fn response(

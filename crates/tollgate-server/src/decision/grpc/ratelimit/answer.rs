@@ -55,20 +55,22 @@ fn code(is_refused: bool) -> Code {
 }
 
 fn status(outcome: &Outcome) -> DescriptorStatus {
-    let code = code(outcome.is_refused()).into();
-    if let Outcome::Closed { unit } = outcome {
-        let current_limit =
-            Some(RateLimit { requests_per_unit: 0, unit: (*unit).into(), name: String::new() });
-        return DescriptorStatus { code, current_limit, ..DescriptorStatus::default() };
-    }
+    let plain = DescriptorStatus { code: code(outcome.is_refused()).into(), ..DescriptorStatus::default() };
     let Some((limit, unit)) = outcome.shown() else {
-        return DescriptorStatus { code, ..DescriptorStatus::default() };
+        return match outcome {
+            Outcome::Unlimited => DescriptorStatus { limit_remaining: u32::MAX, ..plain },
+            Outcome::Closed { unit } => {
+                let nothing = RateLimit { unit: (*unit).into(), ..RateLimit::default() };
+                DescriptorStatus { current_limit: Some(nothing), ..plain }
+            }
+            _ => plain,
+        };
     };
     DescriptorStatus {
-        code,
         current_limit: Some(current(limit, unit)),
         limit_remaining: clamped(limit.remaining),
         duration_until_reset: Some(duration(limit.reset)),
+        ..plain
     }
 }
 

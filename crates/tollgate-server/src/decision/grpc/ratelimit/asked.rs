@@ -13,8 +13,10 @@ use crate::decision::refusal::Refusal;
 
 /// What a descriptor asks for.
 pub(super) enum Asked<'r> {
-    /// Nothing that anybody limits.
+    /// Nothing that anybody knows of.
     Unmatched,
+    /// As much as it likes.
+    Unlimited,
     /// A limit of its own.
     Throttle { throttle: Throttle, subject: HomeId, unit: Unit, enforcement: Enforcement, hits: Hits },
     /// A limit of its own that admits nothing.
@@ -46,7 +48,7 @@ impl<'r> Asked<'r> {
                 let subject = limits::subject(engine, &request.domain, &descriptor.entries);
                 return Ok(Self::Throttle { throttle, subject, unit, enforcement, hits });
             }
-            Limited::Free => return Ok(Self::Unmatched),
+            Limited::Free => return Ok(Self::Unlimited),
             Limited::Closed { unit } => return Ok(Self::Closed { unit, hits }),
             Limited::Not => {}
         }

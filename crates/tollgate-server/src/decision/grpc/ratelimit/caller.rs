@@ -71,7 +71,7 @@ impl<'d> Named<'d> {
 /// past all limits.
 fn who<'d>(entries: &'d [Entry], policy: &Policy) -> Option<Credential<'d>> {
     let mut found = None;
-    for entry in entries.iter().filter(|entry| !entry.value.trim_ascii().is_empty()) {
+    for entry in entries.iter().filter(|entry| is_said(text(&entry.value))) {
         let presented = match &*entry.key {
             API_KEY => Credential::Key(text(&entry.value)),
             SERVICE_TOKEN => Credential::ServiceToken(text(&entry.value)),
@@ -87,7 +87,7 @@ fn who<'d>(entries: &'d [Entry], policy: &Policy) -> Option<Credential<'d>> {
     if found.is_some() {
         return found;
     }
-    let said = |key| find(entries, key).filter(|text| !text.is_empty());
+    let said = |key| find(entries, key).filter(|text| is_said(text));
     let tier = said(TIER);
     if let Some(id) = said(ACCOUNT) {
         return Some(Credential::Account { id, tier });
@@ -100,6 +100,11 @@ fn who<'d>(entries: &'d [Entry], policy: &Policy) -> Option<Credential<'d>> {
     let is_nobody = [API_KEY, SERVICE_TOKEN, ACCOUNT, TIER].into_iter().any(is_there)
         || (serves_anyone && is_there(REMOTE_ADDRESS));
     is_nobody.then_some(Credential::Nothing { headers: &NO_HEADERS })
+}
+
+/// Whether a value says anything. Envoy writes a dash where a header is not there.
+fn is_said(text: &str) -> bool {
+    !matches!(text, "" | "-")
 }
 
 fn find<'d>(entries: &'d [Entry], key: &[u8]) -> Option<&'d str> {
@@ -174,6 +179,7 @@ mod tests {
     fn a_key_that_is_left_out_names_a_caller_without_one() {
         for key in ["api_key", "service_token", "account", "tier"] {
             assert_eq!(named(PLANS, &[(key, " ")]), "nothing GET /");
+            assert_eq!(named(PLANS, &[(key, "-")]), "nothing GET /");
         }
         assert_eq!(named(PLANS, &[("api_key", ""), ("account", "acme")]), "account acme - GET /");
     }

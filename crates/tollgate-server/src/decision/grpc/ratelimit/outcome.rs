@@ -20,6 +20,8 @@ use crate::decision::refusal::Refusal;
 pub(super) enum Outcome {
     /// Nothing limits it, or something was given back.
     Free,
+    /// Nothing limits it, because the policy says so.
+    Unlimited,
     /// A limit of its own has decided.
     Throttled { said: Throttled, unit: Unit },
     /// A limit of its own has counted it, and refuses nothing.
@@ -44,7 +46,7 @@ impl Outcome {
     /// Whether the request may not pass.
     pub(super) fn is_refused(&self) -> bool {
         match self {
-            Self::Free | Self::Counted { .. } => false,
+            Self::Free | Self::Unlimited | Self::Counted { .. } => false,
             Self::Throttled { said, .. } => said.answer != ThrottleAnswer::Fits,
             Self::Decided(decision) => !decision.is_admitted(),
             Self::Closed { .. } | Self::Malformed(_) => true,
@@ -58,7 +60,7 @@ impl Outcome {
             Self::Decided(decision) => {
                 matches!(&decision.answer, Answer::Denied(denial) if denial.error == ErrorCode::Unavailable)
             }
-            Self::Free | Self::Counted { .. } | Self::Closed { .. } | Self::Malformed(_) => false,
+            _ => false,
         }
     }
 
@@ -73,7 +75,7 @@ impl Outcome {
                 let rule = rules.filter(|known| known.name == limit.name).map(|known| &known.rule).next();
                 Some((limit, rule.map_or(Unit::Unknown, unit::of)))
             }
-            Self::Free | Self::Closed { .. } | Self::Malformed(_) => None,
+            Self::Free | Self::Unlimited | Self::Closed { .. } | Self::Malformed(_) => None,
         }
     }
 
@@ -83,16 +85,14 @@ impl Outcome {
             Self::Decided(decision) => decision.headers(),
             Self::Throttled { said, .. } => lines_of(said, policy, now),
             // Nobody is told of a limit that does not hold.
-            Self::Free | Self::Counted { .. } | Self::Closed { .. } | Self::Malformed(_) => {
-                HeaderLines::default()
-            }
+            _ => HeaderLines::default(),
         }
     }
 
     /// How the refusal is told, if it is one.
     pub(super) fn told(&self) -> Option<Told> {
         let denial = match self {
-            Self::Free | Self::Counted { .. } => return None,
+            Self::Free | Self::Unlimited | Self::Counted { .. } => return None,
             Self::Malformed(refusal) => {
                 return Some(Told { status: refusal.status(), document: refusal.document() });
             }

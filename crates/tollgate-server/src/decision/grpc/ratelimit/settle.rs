@@ -109,6 +109,7 @@ impl Asked<'_> {
     async fn settle(&self, engine: &Engine, hold: Hold, now: Timestamp) -> Outcome {
         match self {
             Self::Unmatched => Outcome::Free,
+            Self::Unlimited => Outcome::Unlimited,
             Self::Throttle { hits, .. } => self.throttled(engine, hits.ask(), now).await,
             Self::Closed { hits: Hits::Give(_), .. } => Outcome::Free,
             Self::Closed { unit, .. } => Outcome::Closed { unit: *unit },
