@@ -5,7 +5,8 @@
 
 local QUESTION = "http://tollgate/v1/forward-auth"
 
--- Longer than the timeouts of the backend that is asked: those count. In milliseconds.
+-- In milliseconds. Longer than the timeouts of the backend that is asked, so that those count: whoever gives up here asks
+-- again, and the request could be charged twice.
 local PATIENCE = 5000
 
 -- Headers of a connection, and those that describe a body: the question has none.

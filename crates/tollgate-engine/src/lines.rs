@@ -26,12 +26,17 @@ impl HeaderLines {
         self.spans.iter().map(move |(field, start, end)| (*field, value(*start, *end)))
     }
 
-    /// The lines as a message takes them, without copying.
-    pub fn to_http(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
-        self.spans.iter().filter_map(|(field, start, end)| {
-            let value = self.text.slice(usize::from(*start)..usize::from(*end));
-            Some((name_of(*field).clone(), HeaderValue::from_maybe_shared(value).ok()?))
+    /// The lines as messages of any kind take them, without copying.
+    pub fn shared(&self) -> impl Iterator<Item = (&'static HeaderName, Bytes)> {
+        self.spans.iter().map(|(field, start, end)| {
+            (name_of(*field), self.text.slice(usize::from(*start)..usize::from(*end)))
         })
+    }
+
+    /// The lines as a message of HTTP takes them, without copying.
+    pub fn to_http(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+        self.shared()
+            .filter_map(|(name, value)| Some((name.clone(), HeaderValue::from_maybe_shared(value).ok()?)))
     }
 }
 

@@ -51,6 +51,11 @@ impl Loaded for Contestant {
         let loading = || format!("loading {}", self.name);
         // It takes a number of commands, and not a time: a short run tells how many fill it.
         let probe = redis_benchmark::run(cores, &asked, redis_benchmark::PROBE).with_context(loading)?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "so many commands, above zero"
+        )]
         let count = (probe.per_s * f64::from(seconds)) as u64;
         let before = usage::cpu_of_group(self.running.group)?;
         let heard = redis_benchmark::run(cores, &asked, count.max(1)).with_context(loading)?;

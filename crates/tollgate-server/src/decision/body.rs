@@ -44,7 +44,7 @@ where
 }
 
 /// The next piece of data; nothing at the end. Trailers say nothing here.
-async fn piece<B>(body: &mut B) -> Result<Option<Bytes>, Refusal>
+pub(super) async fn piece<B>(body: &mut B) -> Result<Option<Bytes>, Refusal>
 where
     B: Body<Data = Bytes> + Unpin,
 {

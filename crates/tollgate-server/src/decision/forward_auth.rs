@@ -8,10 +8,10 @@ mod original;
 
 use std::borrow::Cow;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use tollgate_core::time::Timestamp;
 use tollgate_engine::{
-    Answer, CallerRequest, Decision, Engine, ErrorCode, Front, Hold, Purpose,
+    Answer, CallerRequest, Decision, Engine, Front, Hold, Purpose,
     identify::{self, NameHeader},
     problem,
 };
@@ -21,12 +21,9 @@ use original::Original;
 use crate::listen::Peer;
 
 use super::json::Wrong;
+use super::outcome::{self, Line};
 use super::refusal::Refusal;
 use super::{Reply, reply};
-
-const ACCOUNT: HeaderName = HeaderName::from_static("x-tollgate-account");
-const TIER: HeaderName = HeaderName::from_static("x-tollgate-tier");
-const DECISION: HeaderName = HeaderName::from_static("x-tollgate-decision");
 
 /// What a proxy makes of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,10 +45,7 @@ pub(super) async fn any<B>(engine: &Engine, request: Request<B>, peer: Option<&P
     let (error, reply) = match decide(engine, &request.headers, peer, now).await {
         Err(refusal) => (refusal.error(), refusal.reply()),
         Ok(mut decision) => {
-            if let Some(permit) = decision.permit.take() {
-                // Nothing is settled with it but its place, so that there is nothing to be recorded that could fail.
-                let _ = engine.finish(&permit, None, None, now);
-            }
+            outcome::free(engine, &mut decision, now);
             match &decision.answer {
                 Answer::Admitted => return admitted(&decision),
                 Answer::Denied(denial) => (denial.error.as_str(), denied(&decision)),
@@ -126,7 +120,7 @@ fn checked<'h>(
 fn admitted(decision: &Decision) -> Reply {
     let mut reply = reply::bare(StatusCode::OK);
     let headers = reply.headers_mut();
-    decision.headers().to_http().for_each(|(name, value)| drop(headers.insert(name, value)));
+    put(headers, decision.headers().shared());
     name_caller(headers, decision);
     reply
 }
@@ -135,10 +129,8 @@ fn denied(decision: &Decision) -> Reply {
     let Answer::Denied(denial) = &decision.answer else { return admitted(decision) };
     let mut reply = reply::problem(denial.status, problem::of_denial(decision, denial));
     let headers = reply.headers_mut();
-    decision.headers().to_http().for_each(|(name, value)| drop(headers.insert(name, value)));
-    if denial.error == ErrorCode::MissingKey {
-        headers.insert(http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    }
+    put(headers, decision.headers().shared());
+    put(headers, outcome::demand(denial));
     name_caller(headers, decision);
     reply
 }
@@ -146,10 +138,13 @@ fn denied(decision: &Decision) -> Reply {
 /// Who it was, for the proxy to log or to pass on. Each of them is always there, empty if there is nothing to say: a
 /// proxy that copies them to the request replaces whatever the caller sent under these names.
 fn name_caller(headers: &mut HeaderMap, decision: &Decision) {
-    let account = decision.account.as_ref().map(|account| account.id.as_str());
-    let decision_id = decision.id.text();
-    for (name, text) in [(ACCOUNT, account), (TIER, decision.tier()), (DECISION, Some(&*decision_id))] {
-        let value = HeaderValue::from_str(text.unwrap_or_default());
+    put(headers, outcome::caller(decision).map(|(name, value)| (name, value.unwrap_or_default())));
+}
+
+fn put(headers: &mut HeaderMap, lines: impl IntoIterator<Item = Line>) {
+    for (name, value) in lines {
+        // What no header can hold is left empty.
+        let value = HeaderValue::from_maybe_shared(value);
         headers.insert(name, value.unwrap_or_else(|_| HeaderValue::from_static("")));
     }
 }

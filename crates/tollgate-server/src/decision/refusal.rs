@@ -8,7 +8,7 @@ use super::json::Wrong;
 use super::{Reply, reply};
 
 /// Why no decision was made.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Refusal {
     /// The request is not what it should be.
     Invalid(Wrong),
@@ -30,6 +30,8 @@ pub(super) enum Refusal {
     ChallengeFailed,
     /// Nobody knows whether it is right.
     CannotVerify,
+    /// A call that needs what HTTP/1 does not have.
+    GrpcNeedsHttp2,
 }
 
 impl From<Wrong> for Refusal {
@@ -51,6 +53,7 @@ impl Refusal {
             Self::Finish(FinishError::Unavailable) | Self::CannotVerify => "unavailable",
             Self::NoSessions => "challenge_not_configured",
             Self::ChallengeFailed => "challenge_failed",
+            Self::GrpcNeedsHttp2 => "http_version_not_supported",
         }
     }
 
@@ -65,20 +68,26 @@ impl Refusal {
             Self::MediaType => 415,
             Self::NoSessions => 501,
             Self::Finish(FinishError::Unavailable) | Self::CannotVerify => 503,
+            Self::GrpcNeedsHttp2 => 505,
+        }
+    }
+
+    /// The problem as a document.
+    #[cold]
+    pub(super) fn document(&self) -> String {
+        let (error, status) = (self.error(), self.status());
+        match self {
+            Self::Invalid(Wrong { field: Some(field), detail }) => {
+                problem::of_field(error, self.title(), status, field, detail)
+            }
+            _ => problem::plain(error, self.title(), status, &self.detail()),
         }
     }
 
     /// The answer.
     #[cold]
     pub(super) fn reply(&self) -> Reply {
-        let (error, status) = (self.error(), self.status());
-        let document = match self {
-            Self::Invalid(Wrong { field: Some(field), detail }) => {
-                problem::of_field(error, self.title(), status, field, detail)
-            }
-            _ => problem::plain(error, self.title(), status, &self.detail()),
-        };
-        let mut reply = reply::problem(status, document);
+        let mut reply = reply::problem(self.status(), self.document());
         match self {
             Self::Method { allow } => {
                 reply.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
@@ -103,6 +112,7 @@ impl Refusal {
             Self::NoSessions => "No sessions are issued",
             Self::ChallengeFailed => "The challenge was not passed",
             Self::CannotVerify => "Cannot verify",
+            Self::GrpcNeedsHttp2 => "gRPC needs HTTP/2",
         }
     }
 
@@ -129,6 +139,7 @@ impl Refusal {
             Self::CannotVerify => {
                 "It cannot be verified at the moment whether the challenge was passed.".to_owned()
             }
+            Self::GrpcNeedsHttp2 => "Call over HTTP/2, in the clear or under TLS.".to_owned(),
         }
     }
 }

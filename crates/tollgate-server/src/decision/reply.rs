@@ -3,10 +3,9 @@
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
-use http_body_util::Full;
 use tollgate_engine::problem;
 
-use super::Reply;
+use super::{Reply, ReplyBody};
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -33,7 +32,7 @@ pub(super) fn bare(status: StatusCode) -> Reply {
 }
 
 fn with_body(status: StatusCode, body: Bytes) -> Reply {
-    let mut reply = Response::new(Full::new(body));
+    let mut reply = Response::new(ReplyBody::whole(body));
     *reply.status_mut() = status;
     reply.headers_mut().insert(CACHE_CONTROL, NO_STORE);
     reply

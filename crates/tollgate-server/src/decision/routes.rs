@@ -7,7 +7,7 @@ use tollgate_engine::Engine;
 
 use super::refusal::Refusal;
 use super::sessions::Verifying;
-use super::{Reply, batch, check, finish, forward_auth, health, sessions};
+use super::{Reply, batch, check, finish, forward_auth, grpc, health, sessions};
 use crate::listen::Peer;
 
 /// Answers one request.
@@ -18,7 +18,7 @@ pub(super) async fn answer<B>(
     peer: Option<&Peer>,
 ) -> Reply
 where
-    B: Body<Data = Bytes> + Unpin,
+    B: Body<Data = Bytes, Error: Send> + Unpin + Send + 'static,
 {
     let answered = match (request.uri().path(), request.method()) {
         ("/v1/check", &Method::POST) => check::post(engine, request).await,
@@ -27,15 +27,25 @@ where
         ("/v1/forward-auth", _) => Ok(forward_auth::any(engine, request, peer).await),
         ("/v1/sessions", &Method::POST) => sessions::post(engine, verifying, request, peer).await,
         ("/health", &Method::GET | &Method::HEAD) => Ok(health::get(engine)),
+        // Not before the paths above: proxies ask with the headers of whatever they hold.
+        (_, method) if grpc::is_meant(request.headers()) => {
+            if method == Method::POST {
+                grpc::post(engine, request, peer).await
+            } else {
+                Err(NOT_POST)
+            }
+        }
         (path, _) => Err(elsewhere(path)),
     };
     answered.unwrap_or_else(|refusal| refusal.reply())
 }
 
+const NOT_POST: Refusal = Refusal::Method { allow: "POST" };
+
 #[cold]
 fn elsewhere(path: &str) -> Refusal {
     match path {
-        "/v1/check" | "/v1/check/batch" | "/v1/finish" | "/v1/sessions" => Refusal::Method { allow: "POST" },
+        "/v1/check" | "/v1/check/batch" | "/v1/finish" | "/v1/sessions" => NOT_POST,
         "/health" => Refusal::Method { allow: "GET, HEAD" },
         _ => Refusal::NoSuchPath,
     }

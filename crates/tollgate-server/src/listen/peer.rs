@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use http::HeaderValue;
 
-use super::shutdown::Shutdown;
+use super::shutdown::{Phase, Shutdown};
 
 /// The other end of the connection that a request came over.
 #[derive(Clone)]
@@ -59,6 +59,11 @@ impl Peer {
     /// Its address as `X-Forwarded-For` has it.
     pub(crate) fn forwarded_for(&self) -> &HeaderValue {
         &self.0.forwarded_for
+    }
+
+    /// Whether the listener has begun to end.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.0.shutdown.phase() != Phase::Serving
     }
 
     /// Over once the listener has begun to end.

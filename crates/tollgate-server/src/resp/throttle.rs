@@ -46,8 +46,8 @@ impl Throttles {
 
     #[cold]
     fn make(&mut self, engine: &Engine, numbers: Numbers) -> Result<&Ready, Wrong<'static>> {
-        let (bucket, rule) = numbers.bucket()?;
-        let throttle = engine.throttle(&asked::LIMIT, &rule).map_err(Wrong::TooMany)?;
+        let (bucket, name, rule) = numbers.limit()?;
+        let throttle = engine.throttle(&name, &rule).map_err(Wrong::TooMany)?;
         let ready = Ready { numbers, bucket, throttle };
         let index = if self.at_hand.is_full() {
             let index = self.oldest;

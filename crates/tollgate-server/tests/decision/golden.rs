@@ -17,7 +17,7 @@ pub(crate) fn check(name: &str, actual: &str) {
     assert_eq!(expected, actual, "{name} is stale; read what changed, and bless it with TOLLGATE_BLESS=1");
 }
 
-fn blessing() -> bool {
+pub(crate) fn blessing() -> bool {
     #[expect(clippy::disallowed_methods, reason = "the switch that rewrites golden files")]
     let blessing = std::env::var_os("TOLLGATE_BLESS").is_some_and(|value| value == "1");
     blessing

@@ -7,6 +7,7 @@ mod bodies;
 mod docs;
 mod forward_auth;
 mod golden;
+mod grpc;
 mod permits;
 mod place;
 mod race;

@@ -168,7 +168,7 @@ impl Place {
 
 pub(crate) async fn answered<B>(service: &DecisionService, request: Request<B>) -> Answered
 where
-    B: http_body::Body<Data = Bytes> + Unpin,
+    B: http_body::Body<Data = Bytes, Error: Send> + Unpin + Send + 'static,
 {
     let (parts, body) = service.respond(request, None).await.into_parts();
     let body = body.collect().await.unwrap().to_bytes();

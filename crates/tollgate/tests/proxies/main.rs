@@ -12,6 +12,8 @@ mod bed;
 mod caddy;
 mod docs;
 mod echo;
+mod envoy;
+mod envoy_ratelimit;
 mod expectations;
 mod haproxy;
 mod nginx;

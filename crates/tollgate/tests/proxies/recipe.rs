@@ -52,10 +52,12 @@ impl Recipe {
         self.files.iter().map(read).collect()
     }
 
-    /// The same for a test.
+    /// The same for a test: the first is the one that the proxy is started with, whatever the example is called.
     pub(crate) fn for_test(&self, ports: &Ports) -> Vec<(String, String)> {
         let adapt = |text: String| (self.adapt)(ports.put_into(&text), ports.callers);
-        self.examples().into_iter().map(|(name, text)| (name, adapt(text))).collect()
+        let mut files: Vec<_> = self.examples().into_iter().map(|(name, text)| (name, adapt(text))).collect();
+        self.program.configuration().clone_into(&mut files[0].0);
+        files
     }
 
     /// The files, changed as they say so that everybody passes while Tollgate cannot be reached.

@@ -6,11 +6,12 @@
 use std::fmt::Write as _;
 
 use http::{HeaderName, HeaderValue, Response, StatusCode};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 
 use super::Reply;
+use crate::decision::ReplyBody;
+use crate::decision::outcome::STATUS;
 
-const STATUS: HeaderName = HeaderName::from_static("x-tollgate-status");
 const ERROR: HeaderName = HeaderName::from_static("x-tollgate-error");
 const PROBLEM: HeaderName = HeaderName::from_static("x-tollgate-problem");
 
@@ -21,7 +22,7 @@ pub(super) async fn refusal(reply: Reply, error: &'static str) -> Reply {
         Ok(collected) => collected.to_bytes(),
         Err(never) => match never {},
     };
-    head.headers.insert(STATUS, HeaderValue::from(head.status.as_u16()));
+    head.headers.insert(&STATUS, HeaderValue::from(head.status.as_u16()));
     head.headers.insert(ERROR, HeaderValue::from_static(error));
     if let Ok(problem) = HeaderValue::try_from(ascii(&String::from_utf8_lossy(&document))) {
         head.headers.insert(PROBLEM, problem);
@@ -29,7 +30,7 @@ pub(super) async fn refusal(reply: Reply, error: &'static str) -> Reply {
     if head.status != StatusCode::UNAUTHORIZED {
         head.status = StatusCode::FORBIDDEN;
     }
-    Response::from_parts(head, Full::new(document))
+    Response::from_parts(head, ReplyBody::whole(document))
 }
 
 /// The same JSON in letters that a header may carry: all others stand in strings, where they can be escaped.

@@ -1,7 +1,6 @@
 //! What is asked of a limit, and what is wrong with it, in redis-cell's words where it has some.
 
 use std::fmt;
-use std::sync::LazyLock;
 
 use tollgate_core::limit::LimitName;
 use tollgate_core::rule::{Amount, Rule, TokenBucket};
@@ -12,9 +11,7 @@ use tollgate_engine::throttle::TooManyThrottles;
 use super::super::reply::shown;
 
 /// The name of the limit, whatever its numbers: when they change for a key, what was used stays used.
-#[expect(clippy::expect_used, reason = "the name is a constant, and a test reads it")]
-pub(super) static LIMIT: LazyLock<LimitName> =
-    LazyLock::new(|| LimitName::new("throttle").expect("it is a name"));
+const LIMIT: &str = "throttle";
 
 const NANOS_PER_SEC: i64 = 1_000_000_000;
 
@@ -71,7 +68,8 @@ impl fmt::Display for Wrong<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Count => f.write_str(
-                "Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]",
+                "Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> \
+                 [<quantity>]",
             ),
             Self::Number(text) => {
                 write!(f, "Cell error: Store error: Couldn't parse as integer: {}", shown(text))
@@ -80,8 +78,8 @@ impl fmt::Display for Wrong<'_> {
             Self::Negative => f.write_str("ERR count per period and period must be above zero"),
             Self::TooLarge => write!(
                 f,
-                "ERR the limit is too large: max_burst is below {}, count per period at most {} in lowest terms, period \
-                 at most {} seconds, and an empty bucket fills within {} years",
+                "ERR the limit is too large: max_burst is below {}, count per period at most {} in lowest terms, \
+                 period at most {} seconds, and an empty bucket fills within {} years",
                 TokenBucket::BURST_MAX,
                 TokenBucket::AMOUNT_MAX,
                 Window::MAX.as_secs(),
@@ -132,8 +130,15 @@ impl Numbers {
         })
     }
 
+    /// The limit with these numbers, and what answers are made from.
+    pub(super) fn limit(&self) -> Result<(Bucket, LimitName, Rule), Wrong<'static>> {
+        let (bucket, rule) = self.bucket()?;
+        let name = LimitName::new(LIMIT).ok_or(Wrong::TooLarge)?;
+        Ok((bucket, name, rule))
+    }
+
     /// The bucket with these numbers, in lowest terms: 60 per 60 seconds are 1 per second.
-    pub(super) fn bucket(&self) -> Result<(Bucket, Rule), Wrong<'static>> {
+    fn bucket(&self) -> Result<(Bucket, Rule), Wrong<'static>> {
         let positive = |number: i64| u64::try_from(number).map_err(|_| Wrong::TooLarge);
         let (count, period) = (positive(self.count)?, positive(self.period)?);
         let divisor = greatest_common_divisor(count, period);
@@ -172,8 +177,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_has_a_name() {
-        assert_eq!(LIMIT.as_str(), "throttle");
+    fn the_limit_has_a_name_whatever_its_numbers() {
+        for max_burst in [0, 9] {
+            let limit = Numbers { max_burst, count: 1, period: 1 }.limit();
+            assert_eq!(limit.unwrap().1.as_str(), LIMIT);
+        }
     }
 
     #[test]

@@ -1,0 +1,34 @@
+//! Envoy, with external authorization over gRPC.
+
+use std::path::Path;
+
+use tollgate_testkit::proxies::ProxyProgram;
+
+use crate::envoy_ratelimit::ENVOY_RATE_LIMIT;
+use crate::expectations::expectations;
+use crate::recipe::{Limits, Recipe};
+
+pub(crate) const ENVOY: Recipe = Recipe {
+    program: ProxyProgram::Envoy,
+    files: &["envoy/ext-authz.yaml"],
+    adapt: |text, _| text,
+    open: ("failure_mode_allow: false", "failure_mode_allow: true"),
+    limits: Limits::ToTheCaller,
+    unreachable: &[503],
+};
+
+expectations!(ENVOY);
+
+#[test]
+fn the_page_leads_to_the_files_that_are_tested() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/envoy.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for recipe in [&ENVOY, &ENVOY_RATE_LIMIT] {
+        for (file, (_, text)) in recipe.files.iter().zip(recipe.examples()) {
+            assert!(page.contains(&format!("(../examples/{file})")), "the page does not lead to {file}");
+            assert!(text.contains("FAILURE MODE"), "{file} does not say where it fails closed");
+        }
+        let (closed, _) = recipe.open;
+        assert!(page.contains(closed.split(':').next().unwrap()), "{closed}");
+    }
+}
