@@ -66,7 +66,7 @@ fn every_reason_has_its_status() {
     assert_eq!(ask(&format!("KEY {key} COST 2 METHOD post PATH /search?q=1")), told(":1", "200", "$-1", "0"));
     place.at(2_000_000_000);
     assert_eq!(ask(&format!("KEY {key} COST 2")).2, "quota_exceeded");
-    assert_eq!(ask(&format!("ACCOUNT acme PEEK IP 2001:db8::1")), told(":1", "200", "$-1", "0"));
+    assert_eq!(ask("ACCOUNT acme PEEK IP 2001:db8::1"), told(":1", "200", "$-1", "0"));
     assert_eq!(ask("ACCOUNT nobody TIER costly COST 7"), told(":1", "200", "$-1", "0"));
 }
 
