@@ -1,5 +1,5 @@
-//! The suite `resp`: decisions asked for as Redis is asked, one by one and in pipelines, beside another server and beside
-//! a bare counter of Redis, which decides nothing.
+//! The suite `resp`: decisions asked for as Redis is asked, one by one and in pipelines, beside another server and
+//! beside a bare counter of Redis, which decides nothing.
 
 mod contestants;
 mod redis_benchmark;

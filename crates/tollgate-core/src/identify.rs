@@ -1,5 +1,5 @@
-//! Who is calling, as far as the headers of a request say: keys and tokens, addresses that can be believed, and what the
-//! caller calls its request.
+//! Who is calling, as far as the headers of a request say: keys and tokens, addresses that can be believed, and what
+//! the caller calls its request.
 
 mod address;
 mod credential;

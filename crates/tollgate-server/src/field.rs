@@ -1,4 +1,4 @@
-//! What the values of a request may be, wherever they stand: in a body, in headers, or among the arguments of a command.
+//! What the values of a request may be, wherever they stand: in a body, in headers, or behind a command.
 
 use std::borrow::Cow;
 

@@ -20,7 +20,8 @@ pub fn program() -> PathBuf {
     let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let named = named.map(PathBuf::from).filter(|path| path.is_file());
     named.expect(
-        "TOLLGATE_PYTHON names no Python with duckdb, moto[server], playwright and redis: run scripts/test, which makes one",
+        "TOLLGATE_PYTHON names no Python with duckdb, moto[server], playwright and redis: run scripts/test, \
+         which makes one",
     )
 }
 

@@ -48,8 +48,8 @@ impl TollgateLayer {
         Self::of(engine, Front::Middleware)
     }
 
-    /// The same for the gateway, which counts its requests as its own. Nobody handles them in this process, so that they
-    /// carry no [`Decision`](crate::Decision).
+    /// The same for the gateway, which counts its requests as its own. Nobody handles them in this process, so that
+    /// they carry no [`Decision`](crate::Decision).
     #[must_use]
     pub fn of_gateway(engine: Arc<Engine>) -> Self {
         Self::of(engine, Front::Gateway)
@@ -59,7 +59,8 @@ impl TollgateLayer {
         Self { engine, asks: Asks { front, hold: Hold::IfNeeded, peer: peer::put } }
     }
 
-    /// Every request that passes has an [`InFlight`] in its extensions, by which its handler can say what it truly cost.
+    /// Every request that passes has an [`InFlight`] in its extensions, by which its handler can say what it truly
+    /// cost.
     #[must_use]
     pub fn holding(mut self) -> Self {
         self.asks.hold = Hold::Yes;

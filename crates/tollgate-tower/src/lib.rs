@@ -15,7 +15,7 @@
 //! Accounts, keys and usage live in a directory. Kill the process at any moment: nothing that was admitted is lost.
 //!
 #![cfg_attr(feature = "embedded", doc = "```")]
-#![cfg_attr(not(feature = "embedded"), doc = "```ignore")]
+#![cfg_attr(not(feature = "embedded"), doc = "```text")]
 //! use axum::{Router, body::Body, http::Request, routing::get};
 //! use tollgate_tower::{Embedded, TollgateLayer};
 //! use tower::ServiceExt as _;
@@ -43,7 +43,7 @@
 //! settled when the answer has ended.
 //!
 #![cfg_attr(feature = "embedded", doc = "```")]
-#![cfg_attr(not(feature = "embedded"), doc = "```ignore")]
+#![cfg_attr(not(feature = "embedded"), doc = "```text")]
 //! use axum::{Extension, Router, body::Body, http::Request, routing::post};
 //! use tollgate_tower::{Decision, Embedded, InFlight, TollgateLayer};
 //! use tower::ServiceExt as _;
@@ -79,7 +79,7 @@
 //! [`Unreachable::Admit`]. Each request waits for its decision as long as the timeout says and no longer.
 //!
 #![cfg_attr(feature = "remote", doc = "```")]
-#![cfg_attr(not(feature = "remote"), doc = "```ignore")]
+#![cfg_attr(not(feature = "remote"), doc = "```text")]
 //! use std::time::Duration;
 //! use axum::{Router, body::Body, http::Request, routing::get};
 //! use tollgate_tower::{DecisionClient, RemoteLayer, Unreachable};
@@ -107,7 +107,7 @@
 //! `into_make_service_with_connect_info::<SocketAddr>()`:
 //!
 #![cfg_attr(feature = "embedded", doc = "```")]
-#![cfg_attr(not(feature = "embedded"), doc = "```ignore")]
+#![cfg_attr(not(feature = "embedded"), doc = "```text")]
 //! # use std::net::SocketAddr;
 //! # use axum::extract::ConnectInfo;
 //! # fn of(engine: std::sync::Arc<tollgate_tower::Engine>) -> tollgate_tower::TollgateLayer {
@@ -116,10 +116,10 @@
 //! # }
 //! ```
 //!
-//! With tonic it is `extensions.get::<TcpConnectInfo>()?.remote_addr()`, and the layer goes to `Server::builder().layer(…)`;
-//! frames and trailers of answers pass unchanged. A refusal is an HTTP answer with its status, from which gRPC clients
-//! make theirs: 429 and 503 are `UNAVAILABLE`, 401 is `UNAUTHENTICATED`, 403 is `PERMISSION_DENIED`. With bare hyper, wrap
-//! the tower service in `hyper_util::service::TowerToHyperService`.
+//! With tonic it is `extensions.get::<TcpConnectInfo>()?.remote_addr()`, and the layer goes to
+//! `Server::builder().layer(…)`; frames and trailers of answers pass unchanged. A refusal is an HTTP answer with its
+//! status, from which gRPC clients make theirs: 429 and 503 are `UNAVAILABLE`, 401 is `UNAUTHENTICATED`, 403 is
+//! `PERMISSION_DENIED`. With bare hyper, wrap the tower service in `hyper_util::service::TowerToHyperService`.
 //!
 //! # Names of requests
 //!

@@ -73,10 +73,12 @@ fn parse(text: &str) -> Result<Heard> {
 mod tests {
     use super::parse;
 
-    const SAID: &str = "\
-\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\"
-\"CL.THROTTLE caller:__rand_int__ 9 1 60\",\"91743.12\",\"0.289\",\"0.072\",\"0.279\",\"0.343\",\"0.535\",\"1.607\"
-";
+    const SAID: &str = concat!(
+        r#""test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms""#,
+        "\n",
+        r#""CL.THROTTLE caller:__rand_int__ 9 1 60","91743.12","0.289","0.072","0.279","0.343","0.535""#,
+        "\n"
+    );
 
     #[test]
     fn rate_and_percentile_are_read() {

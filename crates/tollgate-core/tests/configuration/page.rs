@@ -9,9 +9,10 @@ use crate::{examples, forms};
 const HEAD: &str = "\
 # Configuration reference
 
-Every key of a policy file: what may stand there, what holds without it, and what it means. A test makes this page from the tables that the reader
-itself uses, so it is never behind. `tollgate config schema` gives the same to editors, `tollgate config check FILE` says what is wrong with a file and
-where, and [examples/full.yaml](../examples/full.yaml) has all of it in one file. Only `tiers` is required.
+Every key of a policy file: what may stand there, what holds without it, and what it means. Only `tiers` is required.
+A test makes this page from the tables that the reader itself uses, so it is never behind. `tollgate config schema`
+gives the same to editors, `tollgate config check FILE` says what is wrong with a file and where, and
+[examples/full.yaml](../examples/full.yaml) has all of it in one file.
 
 ";
 

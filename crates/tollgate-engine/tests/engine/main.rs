@@ -10,6 +10,7 @@ mod audit;
 mod books;
 mod crash;
 mod finish;
+mod kept;
 mod overage;
 mod overload;
 mod place;

@@ -11,8 +11,11 @@ use super::shutdown::{Phase, Shutdown};
 pub(crate) struct Ending {
     shutdown: Shutdown,
     /// The phase in which the task was last registered, and what wakes it out of it.
-    registered: Option<(Phase, Pin<Box<dyn Future<Output = ()> + Send>>)>,
+    registered: Option<(Phase, Reached)>,
 }
+
+/// Over once a phase is reached.
+type Reached = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Ending {
     /// The end of this listener.
@@ -33,8 +36,7 @@ impl Ending {
                 return phase;
             }
             let shutdown = self.shutdown.clone();
-            let mut reached: Pin<Box<dyn Future<Output = ()> + Send>> =
-                Box::pin(async move { shutdown.reached(next).await });
+            let mut reached: Reached = Box::pin(async move { shutdown.reached(next).await });
             // Registers whom to wake. It may have come further meanwhile: so look once more.
             let _ = reached.as_mut().poll(cx);
             self.registered = Some((phase, reached));

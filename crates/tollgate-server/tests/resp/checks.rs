@@ -20,8 +20,9 @@ fn a_check_is_answered_with_names_and_values() {
     let id = "$30\r\ndec_01m45yyrg00000000700000001\r\n";
     let two = format!(
         "*20\r\n$7\r\nallowed\r\n:1\r\n$6\r\nstatus\r\n:200\r\n$5\r\nerror\r\n$-1\r\n$11\r\ndecision_id\r\n{id}\
-         $4\r\ntier\r\n$3\r\npro\r\n$7\r\naccount\r\n$4\r\nacme\r\n$14\r\nretry_after_ms\r\n:0\r\n$6\r\npermit\r\n$-1\r\n\
-         $4\r\nmode\r\n$6\r\nnormal\r\n$6\r\nlimits\r\n*2\r\n*4\r\n$4\r\nrate\r\n:10\r\n:1\r\n:100\r\n\
+         $4\r\ntier\r\n$3\r\npro\r\n$7\r\naccount\r\n$4\r\nacme\r\n$14\r\nretry_after_ms\r\n:0\r\n\
+         $6\r\npermit\r\n$-1\r\n$4\r\nmode\r\n$6\r\nnormal\r\n$6\r\nlimits\r\n\
+         *2\r\n*4\r\n$4\r\nrate\r\n:10\r\n:1\r\n:100\r\n\
          *4\r\n$5\r\nquota\r\n:5\r\n:4\r\n:86460000\r\n"
     );
     assert_eq!(answer, two);
@@ -65,7 +66,7 @@ fn every_reason_has_its_status() {
     assert_eq!(ask(&format!("KEY {key} COST 2 METHOD post PATH /search?q=1")), told(":1", "200", "$-1", "0"));
     place.at(2_000_000_000);
     assert_eq!(ask(&format!("KEY {key} COST 2")).2, "quota_exceeded");
-    assert_eq!(ask(&format!("ACCOUNT acme PEEK IP 2001:db8::1")), told(":1", "200", "$-1", "0"));
+    assert_eq!(ask("ACCOUNT acme PEEK IP 2001:db8::1"), told(":1", "200", "$-1", "0"));
     assert_eq!(ask("ACCOUNT nobody TIER costly COST 7"), told(":1", "200", "$-1", "0"));
 }
 

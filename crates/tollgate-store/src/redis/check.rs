@@ -1,6 +1,7 @@
 //! Refusing a Redis that would lose what is counted in it, at the start and in words that say what to do.
 
 use std::fmt;
+use std::time::Duration;
 
 use redis::{FromRedisValue as _, Value};
 
@@ -9,6 +10,9 @@ use super::link::{Eviction, Link, QueryError};
 
 /// The oldest version whose scripts do what ours needs.
 const VERSION_MIN: (u32, u32) = (7, 0);
+
+/// How long a question may take: nobody is served yet, and a store that is busy at the moment is not unfit.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Names the first command that a node needs and this user may not run.
 const SCRIPT: &str = include_str!("script/permissions.lua");
@@ -73,7 +77,7 @@ impl std::error::Error for Unfit {}
 /// Looks whether a Redis can be trusted with meters: its version, what it does when its memory is full, that it takes
 /// writes, and that we may run the script. In a cluster every primary is looked at.
 pub async fn check(link: &Link) -> Result<(), Unfit> {
-    let answer: Value = link.query(&redis::cmd("INFO")).await.map_err(forbidden("info"))?;
+    let answer: Value = link.query_within(&redis::cmd("INFO"), PATIENCE).await.map_err(forbidden("info"))?;
     let servers = texts(answer);
     if servers.is_empty() {
         return Err(Unfit::Unknown);
@@ -106,7 +110,7 @@ fn check_server(info: &str, eviction: Eviction) -> Result<(), Unfit> {
 async fn check_permissions(link: &Link) -> Result<(), Unfit> {
     let mut command = redis::cmd("EVAL");
     command.arg(SCRIPT).arg(1).arg(KEY).arg(CHANNEL);
-    let denied: Option<String> = link.query(&command).await.map_err(forbidden("eval"))?;
+    let denied: Option<String> = link.query_within(&command, PATIENCE).await.map_err(forbidden("eval"))?;
     match denied {
         Some(command) => Err(Unfit::Forbidden(command)),
         None => Ok(()),

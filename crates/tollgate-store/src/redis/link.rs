@@ -162,6 +162,15 @@ impl Link {
         Instant::now() + self.shared.deadline
     }
 
+    /// Runs one command for which nobody waits: it has this long, whatever the deadline.
+    pub(super) async fn query_within<T: FromRedisValue>(
+        &self,
+        command: &Cmd,
+        patience: Duration,
+    ) -> Result<T, QueryError> {
+        self.query_before(command, Instant::now() + patience).await
+    }
+
     /// Runs one command that must be over by then.
     pub(super) async fn query_before<T: FromRedisValue>(
         &self,

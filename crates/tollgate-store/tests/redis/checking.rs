@@ -1,7 +1,10 @@
 //! A Redis that would lose what is counted in it is refused, with what to do.
 
+use std::time::Duration;
+
 use tollgate_store::redis::check::{NEEDED, Unfit, check};
 use tollgate_store::redis::{Address, Link, LinkOptions, Password};
+use tollgate_testkit::chaos::{ChaosProxy, Mode};
 use tollgate_testkit::redis::{Engine, RedisLaunch, RedisServer};
 
 use crate::bed::{PATIENT, runtime};
@@ -9,6 +12,7 @@ use crate::on_each_engine;
 
 on_each_engine!(
     a_server_as_it_comes_is_fit,
+    one_that_is_busy_is_waited_for,
     one_that_evicts_is_refused_unless_told_otherwise,
     a_replica_is_refused,
     a_user_that_may_not_run_what_the_script_needs_is_refused,
@@ -33,6 +37,19 @@ fn a_server_as_it_comes_is_fit(engine: Engine) {
     assert_eq!(checked(&RedisServer::new(engine).url(), None), Ok(()));
     let guarded = RedisLaunch::new(engine).password("secret").start();
     assert_eq!(checked(&guarded.url(), Some(("default", "secret"))), Ok(()));
+}
+
+fn one_that_is_busy_is_waited_for(engine: Engine) {
+    let server = RedisServer::new(engine);
+    let way = ChaosProxy::start(server.address());
+    // More than a decision waits.
+    way.set(Mode::Latency(Duration::from_millis(100)));
+    let address = Address::parse(&format!("redis://{}", way.address())).unwrap();
+    runtime().block_on(async {
+        let link = Link::open(&address, &LinkOptions::default()).unwrap();
+        link.ready(Duration::from_secs(20)).await.unwrap();
+        assert_eq!(check(&link).await, Ok(()));
+    });
 }
 
 fn one_that_evicts_is_refused_unless_told_otherwise(engine: Engine) {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tollgate_client::decision::CallError;
 
-/// What becomes of requests while Tollgate cannot be reached, takes too long, or answers what makes no sense. There is no
-/// default: one of them costs requests, the other one money.
+/// What becomes of requests while Tollgate cannot be reached, takes too long, or answers what makes no sense. There is
+/// no default: one of them costs requests, the other one money.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unreachable {
     /// They are answered with 503 and `Retry-After`.

@@ -1,5 +1,5 @@
-//! The layer that asks elsewhere: what is asked, what passes, what is finished, and what becomes of requests while nobody
-//! answers.
+//! The layer that asks elsewhere: what is asked, what passes, what is finished, and what becomes of requests while
+//! nobody answers.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 

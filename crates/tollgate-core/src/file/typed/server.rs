@@ -11,7 +11,7 @@ body! {
         "decision" => decision: Verbatim,
         /// Where the admin API and the dashboard are. Default: 127.0.0.1:9090.
         "admin" => admin: Verbatim,
-        /// Where clients of Redis ask, with CL.THROTTLE and TOLLGATE.CHECK; a port such as 127.0.0.1:6380. Default: nowhere.
+        /// Where clients of Redis ask, with CL.THROTTLE and TOLLGATE.CHECK, such as 127.0.0.1:6380. Default: nowhere.
         "resp" => resp: Verbatim,
         /// Where admitted requests are forwarded. Default: a built-in echo.
         "upstream" => upstream: Text,

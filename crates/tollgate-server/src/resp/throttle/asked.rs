@@ -68,7 +68,8 @@ impl fmt::Display for Wrong<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Count => f.write_str(
-                "Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]",
+                "Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> \
+                 [<quantity>]",
             ),
             Self::Number(text) => {
                 write!(f, "Cell error: Store error: Couldn't parse as integer: {}", shown(text))
@@ -77,8 +78,8 @@ impl fmt::Display for Wrong<'_> {
             Self::Negative => f.write_str("ERR count per period and period must be above zero"),
             Self::TooLarge => write!(
                 f,
-                "ERR the limit is too large: max_burst is below {}, count per period at most {} in lowest terms, period \
-                 at most {} seconds, and an empty bucket fills within {} years",
+                "ERR the limit is too large: max_burst is below {}, count per period at most {} in lowest terms, \
+                 period at most {} seconds, and an empty bucket fills within {} years",
                 TokenBucket::BURST_MAX,
                 TokenBucket::AMOUNT_MAX,
                 Window::MAX.as_secs(),
