@@ -16,8 +16,9 @@ fn no_module_is_a_mod_rs() {
 
 #[test]
 fn every_file_and_module_is_named_by_what_it_is_about() {
-    let paths =
-        files().iter().filter(|file| file.path.split('/').any(is_empty)).map(|file| file.path.clone());
+    // The folders of `.proto` files are packages, whose names are those of whoever made the protocol.
+    let ours = files().iter().filter(|file| !file.path.contains("/proto/"));
+    let paths = ours.filter(|file| file.path.split('/').any(is_empty)).map(|file| file.path.clone());
     let modules = rust_files().flat_map(|file| {
         let named = modules(&file.text).into_iter().filter(|(name, _)| is_empty(name));
         named.map(move |(name, line)| format!("{}:{line}: mod {name}", file.path))

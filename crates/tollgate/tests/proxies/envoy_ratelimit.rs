@@ -1,5 +1,5 @@
-//! Envoy, with Tollgate as its rate limit service. Envoy has one status for all that is refused: what it really is, stands
-//! in a header.
+//! Envoy, with Tollgate as its rate limit service. Envoy has one status for all that is refused: what it really is,
+//! stands in a header.
 
 use serde_json::json;
 use tollgate_testkit::chaos::Mode;

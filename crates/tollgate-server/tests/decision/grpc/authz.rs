@@ -56,13 +56,13 @@ fn what_a_caller_says_of_itself_reaches_no_upstream() {
         Place::new("{identity: {anonymous: open}, tiers: {open: {rate: 100, burst: 100}}}").caller("open");
     wait(async {
         let mut client = Client::of(&place).await;
-        let spoofed = [("x-tollgate-account", "acct_other"), ("X-Tollgate-Admin", "yes"), ("x-other", "a")];
+        let spoofed = [("x-tollgate-account", "acct_other"), ("X-Tollgate-Zone", "yes"), ("x-other", "a")];
         let anonymous = client.check(&place, &get(&spoofed)).await;
-        anonymous.has(&["ok_response", "\"x-tollgate-account\"", "\"x-tollgate-admin\"", "x-tollgate-tier"]);
+        anonymous.has(&["ok_response", "\"x-tollgate-account\"", "\"x-tollgate-zone\"", "x-tollgate-tier"]);
         assert!(!anonymous.text.contains("acct_other") && !anonymous.text.contains("x-other"));
         assert_eq!(anonymous.text.matches("x-tollgate-account").count(), 1, "it is removed, and not set");
         let known = client.check(&place, &get(&[&spoofed[..], &[("x-api-key", "<open>")]].concat())).await;
-        known.has(&["acct_open", "OVERWRITE_IF_EXISTS_OR_ADD", "\"x-tollgate-admin\""]);
+        known.has(&["acct_open", "OVERWRITE_IF_EXISTS_OR_ADD", "\"x-tollgate-zone\""]);
         assert_eq!(known.text.matches("x-tollgate-account").count(), 1, "it is set, and so not removed");
     });
 }

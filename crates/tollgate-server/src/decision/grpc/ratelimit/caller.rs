@@ -67,8 +67,8 @@ impl<'d> Named<'d> {
     }
 }
 
-/// Who it is. An entry for a key that is empty names a caller without one: leaving the key out of a header must not lead
-/// past all limits.
+/// Who it is. An entry for a key that is empty names a caller without one: leaving out the key must not lead past all
+/// limits.
 fn who<'d>(entries: &'d [Entry], policy: &Policy) -> Option<Credential<'d>> {
     let mut found = None;
     for entry in entries.iter().filter(|entry| is_said(text(&entry.value))) {

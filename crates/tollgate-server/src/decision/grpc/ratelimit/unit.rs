@@ -56,6 +56,9 @@ mod tests {
             assert_eq!(window.as_secs(), seconds);
             assert_eq!(of(&Rule::FixedWindow(Windowed { limit: Amount::ONE, window })), unit);
         }
+        assert_eq!(window(Unit::Week).unwrap().as_secs(), 604_800);
+        assert_eq!(window(Unit::Month).unwrap().as_secs(), 2_592_000);
+        assert_eq!(window(Unit::Year).unwrap().as_secs(), 31_536_000);
         assert_eq!(window(Unit::Unknown), None);
         let odd = Windowed { limit: Amount::ONE, window: Window::from_secs(90).unwrap() };
         assert_eq!(of(&Rule::SlidingWindow(odd)), Unit::Unknown);
