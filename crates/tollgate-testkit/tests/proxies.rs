@@ -1,5 +1,4 @@
 //! Proxies that the tests start: they listen when they are said to, and say why if they do not.
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
 use tollgate_testkit::http::{Asked, Caller};
 use tollgate_testkit::port::Port;
