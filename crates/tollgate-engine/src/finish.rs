@@ -51,7 +51,10 @@ impl Engine {
     /// Waits until the record of a decision is on disk, where the policy wants that before the answer. If it does not
     /// get there, or nobody waits for it any more, the charge is given back; the decision becomes a denial.
     pub async fn settled(&self, decision: Decision) -> Decision {
-        if decision.pending.is_none() { decision } else { Unsettled::new(self, decision).settled().await }
+        if decision.pending.is_none() {
+            return decision;
+        }
+        Box::pin(Unsettled::new(self, decision).settled()).await
     }
 
     /// Keeps the permit of a decision for whoever finishes it by its id.

@@ -14,6 +14,7 @@ mod proxy_protocol;
 mod serve;
 mod shutdown;
 mod socket;
+mod streams;
 mod tls;
 mod wire;
 
@@ -27,6 +28,7 @@ pub use proxy_protocol::ProxyGate;
 pub use serve::{ServeSettings, serve};
 pub(crate) use shutdown::Phase;
 pub use shutdown::Shutdown;
+pub use streams::StreamTasks;
 pub(crate) use tls::provider;
 pub use tls::{TlsCell, TlsError};
 pub(crate) use wire::Wire;

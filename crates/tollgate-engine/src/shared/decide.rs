@@ -50,7 +50,8 @@ impl Engine {
     pub async fn decided(&self, request: &CallerRequest<'_>, now: Timestamp) -> Decision {
         let decision = match &self.shared {
             None => self.decide(request, now),
-            Some(shared) => self.decide_shared(shared, request, now).await,
+            // In a box: whoever waits for no store does not carry about what waiting takes.
+            Some(shared) => Box::pin(self.decide_shared(shared, request, now)).await,
         };
         self.settled(decision).await
     }
@@ -59,7 +60,8 @@ impl Engine {
     pub async fn unsettled(&self, request: &CallerRequest<'_>, now: Timestamp) -> Unsettled<&Self> {
         let decision = match &self.shared {
             None => self.decide(request, now),
-            Some(shared) => self.decide_shared(shared, request, now).await,
+            // In a box: whoever waits for no store does not carry about what waiting takes.
+            Some(shared) => Box::pin(self.decide_shared(shared, request, now)).await,
         };
         Unsettled::new(self, decision)
     }

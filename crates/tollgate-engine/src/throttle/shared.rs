@@ -21,7 +21,7 @@ impl Engine {
     ) -> Throttled {
         let settled = match &self.shared {
             None => self.throttled_by(&throttle.plan, subject, ask, now),
-            Some(shared) => self.throttled_there(shared, throttle, subject, ask, now).await,
+            Some(shared) => Box::pin(self.throttled_there(shared, throttle, subject, ask, now)).await,
         };
         settled.unwrap_or_else(|| throttle.untouched())
     }

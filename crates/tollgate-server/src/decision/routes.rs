@@ -25,7 +25,8 @@ where
         ("/v1/check/batch", &Method::POST) => batch::post(engine, request).await,
         ("/v1/finish", &Method::POST) => finish::post(engine, request).await,
         ("/v1/forward-auth", _) => Ok(forward_auth::any(engine, request, peer).await),
-        ("/v1/sessions", &Method::POST) => sessions::post(engine, verifying, request, peer).await,
+        // In a box: it waits for others, and all that this takes would be moved with every answer.
+        ("/v1/sessions", &Method::POST) => Box::pin(sessions::post(engine, verifying, request, peer)).await,
         ("/health", &Method::GET | &Method::HEAD) => Ok(health::get(engine)),
         // Not before the paths above: proxies ask with the headers of whatever they hold.
         (_, method) if grpc::is_meant(request.headers()) => {

@@ -13,7 +13,7 @@ use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::TokioIo;
 
 use super::alarm::Alarm;
 use super::answers::Answers;
@@ -21,6 +21,7 @@ use super::clock::{Clock, Overdue, Protocol, Waits};
 use super::peer::Peer;
 use super::shutdown::{Phase, Shutdown};
 use super::socket::Socket;
+use super::streams::Streams;
 
 /// How long a caller has to go after it was told to.
 const LEAVE_WAIT: Duration = Duration::from_secs(5);
@@ -43,13 +44,13 @@ where
     }
 }
 
-impl<S, B> Served for http2::Connection<TokioIo<Socket>, S, TokioExecutor>
+impl<S, B> Served for http2::Connection<TokioIo<Socket>, S, Streams>
 where
     S: hyper::service::HttpService<Incoming, ResBody = B>,
     S::Error: Into<Box<dyn Error + Send + Sync>>,
     B: Body + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
-    TokioExecutor: hyper::rt::bounds::Http2ServerConnExec<S::Future, B>,
+    Streams: hyper::rt::bounds::Http2ServerConnExec<S::Future, B>,
 {
     fn leave(self: Pin<&mut Self>) {
         self.graceful_shutdown();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
@@ -23,6 +23,7 @@ use super::peer::{Peer, Scheme};
 use super::proxy_protocol::ProxyGate;
 use super::shutdown::Shutdown;
 use super::socket::{Socket, listen_for_protocol};
+use super::streams::{StreamTasks, Streams};
 use super::tls::TlsCell;
 use super::wire::Wire;
 
@@ -60,6 +61,8 @@ pub struct ServeSettings {
     pub tls: Option<Arc<TlsCell>>,
     /// Who says who called before the first byte; nothing: nobody does.
     pub proxy_gate: Option<Arc<ProxyGate>>,
+    /// Where the streams of HTTP/2 run.
+    pub streams: StreamTasks,
 }
 
 impl ServeSettings {
@@ -78,7 +81,14 @@ impl ServeSettings {
             drain: Self::DRAIN_DEFAULT,
             tls,
             proxy_gate: None,
+            streams: StreamTasks::Apart,
         }
+    }
+
+    /// For answers that are there at once: those that are asked for together are given together.
+    #[must_use]
+    pub fn answering_at_once(self) -> Self {
+        Self { streams: StreamTasks::Together, ..self }
     }
 
     /// Behind the proxies that the policy file names, in the way that it says.
@@ -91,7 +101,7 @@ impl ServeSettings {
 /// Serves until the end begins, then until the last request is answered or the time for that is over.
 pub async fn serve<S: Answers>(listener: Listener, settings: ServeSettings, service: S, shutdown: Shutdown) {
     let places = Places { connections_max: settings.connections_max, drain: settings.drain };
-    let host = Arc::new(Host { h1: h1(&settings), h2: h2(&settings), settings, service, shutdown });
+    let host = Arc::new(Host { h1: h1(&settings), settings, service, shutdown });
     let connect = |stream, address, place| {
         tokio::spawn(serve_connection(Arc::clone(&host), stream, address, place));
     };
@@ -101,7 +111,6 @@ pub async fn serve<S: Answers>(listener: Listener, settings: ServeSettings, serv
 /// What all connections of a listener have in common.
 struct Host<S> {
     h1: http1::Builder,
-    h2: http2::Builder<TokioExecutor>,
     settings: ServeSettings,
     service: S,
     shutdown: Shutdown,
@@ -121,8 +130,8 @@ fn h1(settings: &ServeSettings) -> http1::Builder {
     builder
 }
 
-fn h2(settings: &ServeSettings) -> http2::Builder<TokioExecutor> {
-    let mut builder = http2::Builder::new(TokioExecutor::new());
+fn h2(settings: &ServeSettings, streams: Streams) -> http2::Builder<Streams> {
+    let mut builder = http2::Builder::new(streams);
     builder
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS_MAX)
@@ -156,7 +165,11 @@ async fn serve_connection<S: Answers>(
         service_fn(move |request| answer(service.clone(), request, peer.clone(), Arc::clone(&clock)));
     match protocol {
         Protocol::Http1 => drive(host.h1.serve_connection(io, service).with_upgrades(), limits).await,
-        Protocol::Http2 => drive(host.h2.serve_connection(io, service), limits).await,
+        Protocol::Http2 => {
+            let streams = Streams::new(settings.streams);
+            let connection = h2(settings, streams.clone()).serve_connection(io, service);
+            drive(streams.of(connection), limits).await;
+        }
     }
 }
 

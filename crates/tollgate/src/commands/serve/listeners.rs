@@ -76,7 +76,7 @@ impl Listeners {
         let secured = ServeSettings::new(server, self.tls.0.clone()).behind_proxies(server);
         let mut serving = JoinSet::new();
         serving.spawn(serve(self.gateway, secured, gateway, shutdown.clone()));
-        serving.spawn(serve(self.decision, plain.clone(), decision, shutdown.clone()));
+        serving.spawn(serve(self.decision, plain.clone().answering_at_once(), decision, shutdown.clone()));
         serving.spawn(serve(self.admin, plain.clone(), admin, shutdown.clone()));
         if let Some(listener) = self.resp {
             let password = secrets.resp_password.as_deref().map(Password::new);
