@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use tollgate_testkit::http::Asked;
 use tollgate_testkit::proxies::ProxyProgram;
 
 use crate::envoy_ratelimit::ENVOY_RATE_LIMIT;
 use crate::expectations::expectations;
+use crate::place::Place;
 use crate::recipe::{Limits, Recipe};
 
 pub(crate) const ENVOY: Recipe = Recipe {
@@ -18,6 +20,14 @@ pub(crate) const ENVOY: Recipe = Recipe {
 };
 
 expectations!(ENVOY);
+
+#[test]
+fn nobody_has_its_own_address_removed() {
+    let place = Place::start(&ENVOY, "tiers: {quick: {rate: 6/minute, burst: 3}}");
+    let asked = Asked::get("/").key(&place.bed.customer("acme", "quick"));
+    let answer = place.send(&asked.header("Connection", "close, x-forwarded-for"));
+    assert_eq!((answer.status, place.api.asked()), (400, 0), "{answer:?}");
+}
 
 #[test]
 fn the_page_leads_to_the_files_that_are_tested() {

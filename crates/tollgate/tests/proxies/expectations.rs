@@ -5,6 +5,7 @@ use std::thread;
 use serde_json::json;
 use tollgate_testkit::chaos::Mode;
 use tollgate_testkit::http::{Answer, Asked};
+use tollgate_testkit::proxies::ProxyProgram;
 use tollgate_testkit::redis::{Engine, RedisServer};
 use tollgate_testkit::wait;
 
@@ -56,11 +57,15 @@ fn policy() -> String {
 const IDENTITY: [&str; 4] =
     ["x-tollgate-account", "x-tollgate-tier", "x-tollgate-decision", "x-tollgate-mode"];
 
-fn spoofed(asked: Asked) -> Asked {
+fn spoofed(recipe: &Recipe, asked: Asked) -> Asked {
     let asked = IDENTITY.iter().fold(asked, |asked, name| asked.header(name, "spoofed"));
     let asked = asked.header("X_Tollgate_Account", "spoofed").header("X-Forwarded-For", "203.0.113.9");
     // What is named there is for the next one only, and may be removed.
-    let ours = "x-tollgate-account, x-tollgate-tier, x-forwarded-for, x-forwarded-method, x-forwarded-uri";
+    let mut ours = "x-tollgate-account, x-tollgate-tier, x-forwarded-method, x-forwarded-uri".to_owned();
+    if recipe.program != ProxyProgram::Envoy {
+        // It refuses whoever names that.
+        ours.push_str(", x-forwarded-for");
+    }
     asked.header("Connection", &format!("close, {ours}"))
 }
 
@@ -92,7 +97,7 @@ pub(crate) fn the_admitted_reach_the_api_with_who_is_calling_and_learn_what_is_l
     let place = Place::start(recipe, &policy());
     let key = place.bed.customer("acme", "quick");
     let asked = Asked::new("POST", "/orders?page=2").key(&key).body("the body");
-    let answer = place.send(&spoofed(asked));
+    let answer = place.send(&spoofed(recipe, asked));
     assert_eq!((answer.status, place.api.asked()), (200, 1), "{answer:?}");
     let asked = answer.json();
     assert_eq!(
@@ -170,7 +175,7 @@ pub(crate) fn of_many_at_once_as_many_pass_as_the_quota_has(recipe: &Recipe) {
 
 pub(crate) fn without_a_key_401_with_an_unknown_one_403_with_two_400(recipe: &Recipe) {
     let place = Place::start(recipe, &policy());
-    let answer = place.send(&spoofed(Asked::get("/")));
+    let answer = place.send(&spoofed(recipe, Asked::get("/")));
     refused(&answer, 401, "missing_key");
     let challenges = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("WWW-Authenticate"));
     assert_eq!(challenges.map(|(_, value)| value.as_str()).collect::<Vec<_>>(), ["Bearer"], "{answer:?}");
@@ -233,7 +238,7 @@ pub(crate) fn callers_without_a_key_are_told_apart_by_where_they_call_from(recip
 
 pub(crate) fn while_tollgate_cannot_be_reached_nobody_passes_and_nobody_waits(recipe: &Recipe) {
     let mut place = Place::start(recipe, &policy());
-    let asked = spoofed(Asked::get("/").key(&place.bed.customer("acme", "capped")));
+    let asked = spoofed(recipe, Asked::get("/").key(&place.bed.customer("acme", "capped")));
     let expect_closed = |place: &Place| {
         let answer = place.send(&asked);
         assert!(recipe.unreachable.contains(&answer.status), "{answer:?}");
@@ -259,7 +264,7 @@ pub(crate) fn while_tollgate_cannot_be_reached_nobody_passes_and_nobody_waits(re
 
 pub(crate) fn told_to_fail_open_everybody_passes_and_nobody_is_named(recipe: &Recipe) {
     let place = Place::beside(recipe, Bed::start(&policy()), Failing::Open);
-    let asked = spoofed(Asked::get("/").key(&place.bed.customer("acme", "quick")));
+    let asked = spoofed(recipe, Asked::get("/").key(&place.bed.customer("acme", "quick")));
     for mode in [Mode::Cut, Mode::BlackHole] {
         place.way.set(mode);
         let answer = place.send(&asked);
