@@ -22,7 +22,7 @@ use super::connection::{Limits, answer, drive};
 use super::peer::{Peer, Scheme};
 use super::proxy_protocol::ProxyGate;
 use super::shutdown::Shutdown;
-use super::socket::{Socket, listen_for_protocol};
+use super::socket::{Socket, Writes, listen_for_protocol};
 use super::streams::{StreamTasks, Streams};
 use super::tls::TlsCell;
 use super::wire::Wire;
@@ -157,7 +157,11 @@ async fn serve_connection<S: Answers>(
     let Ok(Some(Opened { caller, wire, protocol, first })) = opened else { return };
     let scheme = if settings.tls.is_some() { Scheme::Https } else { Scheme::Http };
     let peer = Peer::new(caller, scheme, host.shutdown.clone());
-    let io = TokioIo::new(Socket::new(wire, first, Arc::clone(&clock), place));
+    let writes = match (protocol, settings.streams) {
+        (Protocol::Http2, StreamTasks::Together) => Writes::Copied,
+        _ => Writes::Gathered,
+    };
+    let io = TokioIo::new(Socket::new(wire, first, Arc::clone(&clock), place).writing(writes));
     let waits = Waits { header: settings.header, keep_alive: settings.keep_alive, idle: settings.idle };
     let limits = Limits { clock: Arc::clone(&clock), waits, protocol, shutdown: host.shutdown.clone() };
     let service = host.service.clone();

@@ -20,13 +20,29 @@ pub(super) struct Socket {
     wire: Wire,
     first: Bytes,
     clock: Arc<Clock>,
+    writes: Writes,
     /// Given back when the last bytes are done, also those after an upgrade.
     _place: OwnedSemaphorePermit,
 }
 
+/// How several pieces are written at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Writes {
+    /// From where they lie.
+    Gathered,
+    /// From one buffer, into which small ones are copied. HTTP/2 then has many small answers in one write; where it can
+    /// gather, it ends a write with every piece of 256 bytes.
+    Copied,
+}
+
 impl Socket {
     pub(super) fn new(wire: Wire, first: Bytes, clock: Arc<Clock>, place: OwnedSemaphorePermit) -> Self {
-        Self { wire, first, clock, _place: place }
+        Self { wire, first, clock, writes: Writes::Gathered, _place: place }
+    }
+
+    /// The same, which writes in this way.
+    pub(super) fn writing(self, writes: Writes) -> Self {
+        Self { writes, ..self }
     }
 
     fn note<T>(&self, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -101,6 +117,6 @@ impl AsyncWrite for Socket {
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.wire.is_write_vectored()
+        self.writes == Writes::Gathered && self.wire.is_write_vectored()
     }
 }
