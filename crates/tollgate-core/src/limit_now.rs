@@ -53,8 +53,8 @@ impl LimitNow {
             .collect()
     }
 
-    /// What a limit says of somebody who was never seen. Calendar windows are as long as their periods are, which only an
-    /// instant tells: they have none here.
+    /// What a limit says of somebody who was never seen. Calendar windows are as long as their periods are, which only
+    /// an instant tells: they have none here.
     pub fn untouched(limit: &Limit) -> Self {
         Self {
             name: limit.name.clone(),

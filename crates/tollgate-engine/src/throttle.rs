@@ -95,7 +95,8 @@ impl Engine {
         self.homes.of_parts(parts)
     }
 
-    /// Settles here and now. Nothing, if the meters are in a store that nodes share: [`Engine::throttled`] waits for it.
+    /// Settles here and now. Nothing, if the meters are in a store that nodes share: [`Engine::throttled`] waits for
+    /// it.
     pub fn throttled_here(
         &self,
         throttle: &Throttle,

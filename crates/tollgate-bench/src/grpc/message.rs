@@ -7,7 +7,7 @@ pub(super) struct Message(Vec<u8>);
 impl Message {
     /// Adds a text, or another message, under this number.
     pub(super) fn bytes(mut self, number: u8, bytes: &[u8]) -> Self {
-        self.0.push(number << 3 | 2);
+        self.0.push((number << 3) | 2);
         self.varint(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
         self

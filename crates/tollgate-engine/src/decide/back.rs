@@ -15,8 +15,8 @@ use crate::permit::Permit;
 use crate::request::{CallerRequest, Purpose};
 
 impl Engine {
-    /// Gives a caller back what its requests like this one were charged around now: what they cost together, but not more
-    /// than its quota says was used. Says how much. To somebody who is not known, nothing is given.
+    /// Gives a caller back what its requests like this one were charged around now: what they cost together, but not
+    /// more than its quota says was used. Says how much. To somebody who is not known, nothing is given.
     pub async fn give_back(&self, request: &CallerRequest<'_>, now: Timestamp) -> Result<u64, FinishError> {
         let request = CallerRequest { purpose: Purpose::Peek, ..*request };
         let way = match &self.shared {

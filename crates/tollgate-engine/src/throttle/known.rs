@@ -17,8 +17,8 @@ use tollgate_core::tariff::Plan;
 use super::{ThrottleAnswer, Throttled};
 use crate::decision::StoreMode;
 
-/// How many different limits may be asked for while a process lives. Every one of them is in the book of limits for good,
-/// so that whoever makes up numbers at will must find an end.
+/// How many different limits may be asked for while a process lives. Every one of them is in the book of limits for
+/// good, so that whoever makes up numbers at will must find an end.
 pub(super) const THROTTLES_MAX: usize = 4_096;
 
 /// A limit that belongs to no tier, made ready. Clones are one.

@@ -10,8 +10,8 @@ use crate::engine::Engine;
 use crate::shared::{Shared, is_closed};
 
 impl Engine {
-    /// Settles wherever the meters are. While a store that nodes share is away, the policy says what decides: a share of
-    /// the limit in this process, or nothing.
+    /// Settles wherever the meters are. While a store that nodes share is away, the policy says what decides: a share
+    /// of the limit in this process, or nothing.
     pub async fn throttled(
         &self,
         throttle: &Throttle,

@@ -1,5 +1,5 @@
-//! Homes whose meters changed without leaving a record: refusals are held against callers, and cost nothing; limits that
-//! belong to no account are on nobody's bill.
+//! Homes whose meters changed without leaving a record: refusals are held against callers, and cost nothing; limits
+//! that belong to no account are on nobody's bill.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! Where the streams of an HTTP/2 connection run.
 //!
 //! A task for each is what most servers do. But a task that answers at once wakes the connection, which writes that one
-//! answer before the next task runs: a write for each, however many came in one read. Run by the connection itself, what
-//! came together is answered together.
+//! answer before the next task runs: a write for each, however many came in one read. Run by the connection itself,
+//! what came together is answered together.
 
 use std::future::Future;
 use std::mem;

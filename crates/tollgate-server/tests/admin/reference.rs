@@ -8,12 +8,12 @@ use crate::golden;
 
 const HEAD: &str = "# The admin API, call by call
 
-Made from the OpenAPI document, which a server gives at `GET /admin/v1/openapi.json`. How the calls are used together is on
-[the page about the admin API](admin-api.md); decisions have [a page of their own](decision-api.md).
+Made from the OpenAPI document, which a server gives at `GET /admin/v1/openapi.json`. How the calls are used together
+is on [the page about the admin API](admin-api.md); decisions have [a page of their own](decision-api.md).
 
-Every call wants `Authorization: Bearer <admin token>`, except those that say otherwise. Every call may be answered with 400, 401,
-429, 500 or 503 and a [problem](#problem); what else it may be answered with is listed. `X-Tollgate-Actor` may name who holds the
-token, for the audit log.
+Every call wants `Authorization: Bearer <admin token>`, except those that say otherwise. Every call may be answered with
+400, 401, 429, 500 or 503 and a [problem](#problem); what else it may be answered with is listed. `X-Tollgate-Actor` may
+name who holds the token, for the audit log.
 ";
 
 /// Answers that every call may have, and that are told once.

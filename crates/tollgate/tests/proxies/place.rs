@@ -57,8 +57,8 @@ impl Place {
         let files = if failing == Failing::Open { recipe.opened(files) } else { files };
         let proxy = Proxy::start(recipe.program, &files, callers);
         let place = Self { proxy, bed, way, api, _questions: questions };
-        // Some listen before they know what to do. A key that is none is charged to nobody, and refused; some proxies know
-        // only one status for all that is refused.
+        // Some listen before they know what to do. A key that is none is charged to nobody, and refused; some proxies
+        // know only one status for all that is refused.
         wait::until("the proxy asks Tollgate", || {
             matches!(place.send(&Asked::get("/").key("junk")).status, 403 | 429).then_some(())
         });
