@@ -19,7 +19,7 @@ impl Message {
     }
 
     /// Adds a message under this number.
-    pub(super) fn message(self, number: u8, message: Self) -> Self {
+    pub(super) fn message(self, number: u8, message: &Self) -> Self {
         self.bytes(number, &message.0)
     }
 
@@ -49,9 +49,9 @@ impl Message {
 /// What Envoy asks about a descriptor.
 pub(super) fn descriptor(entries: &[(&str, &str)]) -> Vec<u8> {
     let descriptor = entries.iter().fold(Message::default(), |descriptor, (key, value)| {
-        descriptor.message(1, Message::default().text(1, key).text(2, value))
+        descriptor.message(1, &Message::default().text(1, key).text(2, value))
     });
-    Message::default().text(1, "bench").message(2, descriptor).done()
+    Message::default().text(1, "bench").message(2, &descriptor).done()
 }
 
 /// What Envoy asks about a request with these headers.
@@ -59,10 +59,11 @@ pub(super) fn request(path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
     let http = Message::default().text(2, "GET");
     let http = headers
         .iter()
-        .fold(http, |http, (name, value)| http.message(3, Message::default().text(1, name).text(2, value)));
+        .fold(http, |http, (name, value)| http.message(3, &Message::default().text(1, name).text(2, value)));
     // AttributeContext.request.http, and the path last.
-    let attributes = Message::default().message(4, Message::default().message(2, http.text(4, path)));
-    Message::default().message(1, attributes).done()
+    let request = Message::default().message(2, &http.text(4, path));
+    let attributes = Message::default().message(4, &request);
+    Message::default().message(1, &attributes).done()
 }
 
 /// What throttlecrab is asked: a limit that refuses nobody.
