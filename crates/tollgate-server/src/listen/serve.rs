@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::server::conn::{http1, http2};
-use hyper::service::service_fn;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
@@ -171,6 +171,8 @@ async fn serve_connection<S: Answers>(
         Protocol::Http1 => drive(host.h1.serve_connection(io, service).with_upgrades(), limits).await,
         Protocol::Http2 => {
             let streams = Streams::new(settings.streams);
+            // In a box: an answer that is still to be made is moved several times, and can be some kilobytes.
+            let service = service_fn(move |request| Box::pin(service.call(request)));
             let connection = h2(settings, streams.clone()).serve_connection(io, service);
             drive(streams.of(connection), limits).await;
         }
