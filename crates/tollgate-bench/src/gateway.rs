@@ -13,7 +13,7 @@ use crate::load::contest;
 use crate::load::cores::Cores;
 use crate::load::field::Field;
 use crate::load::options::LoadOptions;
-use crate::load::report::{self, Comparison};
+use crate::load::report::{self, Comparison, Target};
 use crate::load::wrk;
 use crate::report::Format;
 
@@ -24,7 +24,7 @@ const NGINX: &str = "nginx limit_req";
 const HAPROXY: &str = "haproxy stick table";
 
 const COMPARISONS: [Comparison; 4] = [
-    Comparison { ours: OURS, peer: BARE, target: Some(0.9) },
+    Comparison { ours: OURS, peer: BARE, target: Some(Target::Both(0.9)) },
     Comparison { ours: OURS, peer: NGINX, target: None },
     Comparison { ours: OURS, peer: HAPROXY, target: None },
     Comparison { ours: OURS, peer: DIRECT, target: None },

@@ -12,7 +12,7 @@ use crate::load::cores::Cores;
 use crate::load::field::Field;
 use crate::load::h2load;
 use crate::load::options::LoadOptions;
-use crate::load::report::{self, Comparison};
+use crate::load::report::{self, Comparison, Target};
 use crate::report::Format;
 
 const CALLER: &str = "tollgate, a caller's plan";
@@ -21,8 +21,8 @@ const AUTHORIZATION: &str = "tollgate, authorization";
 const THROTTLECRAB: &str = "throttlecrab-server";
 
 const COMPARISONS: [Comparison; 3] = [
-    Comparison { ours: CALLER, peer: THROTTLECRAB, target: Some(1.0) },
-    Comparison { ours: DESCRIPTOR, peer: THROTTLECRAB, target: Some(1.0) },
+    Comparison { ours: CALLER, peer: THROTTLECRAB, target: Some(Target::PerSecond(1.0)) },
+    Comparison { ours: DESCRIPTOR, peer: THROTTLECRAB, target: Some(Target::PerSecond(1.0)) },
     Comparison { ours: AUTHORIZATION, peer: THROTTLECRAB, target: None },
 ];
 

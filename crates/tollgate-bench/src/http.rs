@@ -9,7 +9,7 @@ use crate::load::contest;
 use crate::load::cores::Cores;
 use crate::load::field::Field;
 use crate::load::options::LoadOptions;
-use crate::load::report::{self, Comparison};
+use crate::load::report::{self, Comparison, Target};
 use crate::load::wrk;
 use crate::report::Format;
 
@@ -22,12 +22,12 @@ const LIMITADOR_TEN: &str = "limitador in axum, ten limits";
 const THROTTLECRAB: &str = "throttlecrab-server";
 
 const COMPARISONS: [Comparison; 6] = [
-    Comparison { ours: CHECK, peer: THROTTLECRAB, target: Some(1.0) },
-    Comparison { ours: CHECK, peer: LIMITADOR, target: Some(2.0) },
-    Comparison { ours: CHECK, peer: EMPTY, target: Some(0.8) },
+    Comparison { ours: CHECK, peer: THROTTLECRAB, target: Some(Target::Both(1.0)) },
+    Comparison { ours: CHECK, peer: LIMITADOR, target: Some(Target::Both(2.0)) },
+    Comparison { ours: CHECK, peer: EMPTY, target: Some(Target::Both(0.8)) },
     Comparison { ours: CHECK_TEN, peer: LIMITADOR_TEN, target: None },
     Comparison { ours: CHECK_TEN, peer: CHECK, target: None },
-    Comparison { ours: BATCH, peer: CHECK, target: Some(10.0) },
+    Comparison { ours: BATCH, peer: CHECK, target: Some(Target::Both(10.0)) },
 ];
 
 /// Measures and prints.

@@ -10,7 +10,7 @@ use crate::load::contest;
 use crate::load::cores::Cores;
 use crate::load::field::Field;
 use crate::load::options::LoadOptions;
-use crate::load::report::{self, Comparison};
+use crate::load::report::{self, Comparison, Target};
 use crate::report::Format;
 
 const OURS: &str = "tollgate CL.THROTTLE";
@@ -21,8 +21,8 @@ const REDIS: &str = "redis INCR";
 const REDIS_DEEP: &str = "redis INCR, 16 deep";
 
 const COMPARISONS: [Comparison; 4] = [
-    Comparison { ours: OURS, peer: THROTTLECRAB, target: Some(1.0) },
-    Comparison { ours: OURS_DEEP, peer: THROTTLECRAB_DEEP, target: Some(10.0) },
+    Comparison { ours: OURS, peer: THROTTLECRAB, target: Some(Target::PerSecond(1.0)) },
+    Comparison { ours: OURS_DEEP, peer: THROTTLECRAB_DEEP, target: Some(Target::PerSecond(10.0)) },
     Comparison { ours: OURS, peer: REDIS, target: None },
     Comparison { ours: OURS_DEEP, peer: REDIS_DEEP, target: None },
 ];
