@@ -4,13 +4,9 @@ mod contestants;
 
 use anyhow::Result;
 
-use crate::load::caller::runtime;
-use crate::load::contest;
-use crate::load::cores::Cores;
-use crate::load::field::Field;
 use crate::load::options::LoadOptions;
-use crate::load::report::{self, Comparison, Target};
-use crate::load::wrk;
+use crate::load::report::{Comparison, Target};
+use crate::load::{suite, wrk};
 use crate::report::Format;
 
 const CHECK: &str = "tollgate check";
@@ -33,15 +29,5 @@ const COMPARISONS: [Comparison; 6] = [
 /// Measures and prints.
 pub(crate) fn run(options: &LoadOptions, format: Format) -> Result<()> {
     wrk::ensure_installed()?;
-    let folder = tempfile::tempdir()?;
-    let runtime = runtime()?;
-    let mut field = Field::new(Cores::choose(), folder.path());
-    let samples = runtime.block_on(contestants::start(&mut field, options))?;
-    let everyone_admits = || samples.iter().try_for_each(|sample| runtime.block_on(sample.check()));
-    everyone_admits()?;
-    let ran = contest::run(&field.contestants, field.cores, options);
-    let ran = ran.map_err(|error| error.context(field.logs()))?;
-    // Refusals over HTTP may be a 200 as well. Meters only grow: who is admitted at the end was admitted all along.
-    everyone_admits()?;
-    report::print("http", &ran, &COMPARISONS, format)
+    suite::run("http", &COMPARISONS, options, format, contestants::start, contestants::Sample::check)
 }

@@ -12,6 +12,7 @@ pub(crate) mod options;
 pub(crate) mod report;
 pub(crate) mod script;
 pub(crate) mod server;
+pub(crate) mod suite;
 pub(crate) mod tollgate;
 pub(crate) mod usage;
 pub(crate) mod wrk;
