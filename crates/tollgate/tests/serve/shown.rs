@@ -42,6 +42,14 @@ fn header(name: &str, value: &str) -> String {
         "x-ratelimit-reset" | "x-quota-reset" => positive(value, "<unix time>"),
         "ratelimit" => without_times(value),
         "x-tollgate-decision" if is_decision(value) => "<decision>".to_owned(),
+        // The same document as the body.
+        "x-tollgate-problem" => match serde_json::from_str::<Value>(value) {
+            Ok(mut document) => {
+                settle("", &mut document);
+                document.to_string()
+            }
+            Err(_) => value.to_owned(),
+        },
         "host" | "x-forwarded-host" => without_port(value),
         _ => value.to_owned(),
     }
