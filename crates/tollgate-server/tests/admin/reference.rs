@@ -146,8 +146,8 @@ fn type_of(schema: &Value) -> String {
         return format!("[{name}](#{})", name.to_lowercase());
     }
     if let Some(words) = schema["enum"].as_array() {
-        let words: Vec<String> =
-            words.iter().map(|word| format!("`{}`", word.as_str().unwrap_or("null"))).collect();
+        let word = |word: &Value| word.as_str().map_or_else(|| word.to_string(), str::to_owned);
+        let words: Vec<String> = words.iter().map(|it| format!("`{}`", word(it))).collect();
         return words.join(", ");
     }
     for choice in ["oneOf", "anyOf"] {
