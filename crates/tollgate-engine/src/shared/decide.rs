@@ -8,7 +8,7 @@ use tollgate_core::settle::Outcome;
 use tollgate_core::tariff::{Charges, Plan, Request};
 use tollgate_core::time::Timestamp;
 use tollgate_ledger::{Flags, Idempotency, Kind};
-use tollgate_store::directory::{Looked, LookedAccount, RedisError, StoreError, Verified};
+use tollgate_store::directory::{Looked, LookedAccount, Verified};
 use tollgate_store::key_text::PresentedKey;
 use tollgate_store::redis::{Away, Expiry, HomesCounters, Owed, Settled as Settlement};
 
@@ -94,19 +94,14 @@ impl Engine {
     ) -> Way<'w> {
         // From here on: the key and its meters together may take as long as one call.
         let by = shared.homes.expiry();
-        let verified = self.look_up_key(shared, request, now).await;
-        let account = self.look_up_account(shared, request, by).await;
+        let verified = self.look_up_key(request, now).await;
+        let account = self.look_up_account(request, by).await;
         Way { verified, account, by: Some(by), ..self.way(request, now) }
     }
 
     /// What the key of a request is, by memory or by the store. Nothing while the store is away: those who are known
     /// already are served all the same.
-    async fn look_up_key(
-        &self,
-        shared: &Shared,
-        request: &CallerRequest<'_>,
-        now: Timestamp,
-    ) -> Option<Verified> {
+    async fn look_up_key(&self, request: &CallerRequest<'_>, now: Timestamp) -> Option<Verified> {
         let (Credential::Key(text) | Credential::ServiceToken(text)) = request.credential else {
             return None;
         };
@@ -116,36 +111,18 @@ impl Engine {
             // Nobody waits for a store that is known to be away.
             Looked::Ask if self.store_mode() == StoreMode::Degraded => None,
             // The answer is used as it came: what changes meanwhile may keep it from being remembered.
-            Looked::Ask => Self::answered(shared, self.directory.fetch(&presented, now).await),
+            Looked::Ask => self.directory.fetch(&presented, now).await.ok(),
         }
-    }
-
-    /// What the directory answered, if it did. That it did not is a failure of the store.
-    fn answered<T>(shared: &Shared, answer: Result<T, StoreError>) -> Option<T> {
-        if matches!(answer, Err(StoreError::Redis(RedisError::Away(_)))) {
-            shared.homes.note_silence();
-        }
-        answer.ok()
     }
 
     /// What the account is that whoever asks vouches for.
-    async fn look_up_account(
-        &self,
-        shared: &Shared,
-        request: &CallerRequest<'_>,
-        by: Expiry,
-    ) -> Option<LookedAccount> {
+    async fn look_up_account(&self, request: &CallerRequest<'_>, by: Expiry) -> Option<LookedAccount> {
         let Credential::Account { id, .. } = request.credential else { return None };
         if self.store_mode() == StoreMode::Degraded {
             return None;
         }
-        match tokio::time::timeout_at(by.instant(), self.directory.account(id)).await {
-            Ok(answer) => Self::answered(shared, answer).map(LookedAccount::from),
-            Err(_) => {
-                shared.homes.note_silence();
-                None
-            }
-        }
+        let found = tokio::time::timeout_at(by.instant(), self.directory.account(id)).await;
+        found.ok()?.ok().map(LookedAccount::from)
     }
 
     /// Refuses a known caller for a reason that is no limit's. Its limits are shown if the store says them.

@@ -140,12 +140,6 @@ impl Homes {
         Waiting { shared, owed, answer }.until(expiry.0.max(now + HURRY)).await
     }
 
-    /// Somebody else has asked this store for something, and got no answer. It counts like a call of ours: a node whose
-    /// callers all have to be looked up first would never make one.
-    pub fn note_silence(&self) {
-        self.shared.hear::<()>(&Err(CallError::NotSent));
-    }
-
     /// Whether decisions go to the store at the moment.
     pub fn mode(&self) -> StoreMode {
         self.shared.breaker.mode()
