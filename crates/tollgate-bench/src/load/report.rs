@@ -21,8 +21,8 @@ pub(crate) struct Comparison {
 /// The least ratio that is aimed at.
 #[derive(Clone, Copy)]
 pub(crate) enum Target {
-    /// Of what is done in a second, and in a second of the server's core. By the worse of the two: one is blurred by what
-    /// else the machine does, the other by who waits for whom.
+    /// Of what is done in a second, and in a second of the server's core. By the worse of the two: one is blurred by
+    /// what else the machine does, the other by who waits for whom.
     Both(f64),
     /// Of what is done in a second: where one side does more work for an answer, or hardly any for want of sending it.
     PerSecond(f64),

@@ -36,7 +36,6 @@ pub(crate) enum Way {
 /// A service behind one of the layers.
 pub(crate) struct Side {
     app: Router,
-    pub(crate) engine: Arc<Engine>,
     key: String,
     pub(crate) dir: TempDir,
 }
@@ -63,7 +62,7 @@ impl Side {
                 service.layer(RemoteLayer::new(client, Unreachable::Deny).holding())
             }
         };
-        Self { app, engine, key, dir }
+        Self { app, key, dir }
     }
 
     /// The answer to a request, in which `<key>` stands for the key. Its body is not read yet.

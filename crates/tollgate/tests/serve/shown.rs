@@ -17,7 +17,8 @@ pub(crate) fn all(answers: impl IntoIterator<Item = (Face, String)>) -> String {
 pub(crate) fn shown(answer: &Answer, account: &str) -> String {
     let mut text = format!("{}\n", answer.status_line);
     for (name, value) in &answer.headers {
-        let _ = writeln!(text, "{name}: {}", header(name, value));
+        // One that is empty ends with its colon.
+        let _ = writeln!(text, "{}", format!("{name}: {}", header(name, value)).trim_end());
     }
     let body = match serde_json::from_slice::<Value>(&answer.body) {
         Ok(mut body) => {
