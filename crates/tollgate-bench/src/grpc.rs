@@ -25,5 +25,5 @@ const COMPARISONS: [Comparison; 3] = [
 /// Measures and prints.
 pub(crate) fn run(options: &LoadOptions, format: Format) -> Result<()> {
     h2load::ensure_installed()?;
-    suite::run("grpc", &COMPARISONS, options, format, contestants::start, sample::Sample::check)
+    suite::run("grpc", &COMPARISONS, options, format, contestants::start, &sample::Sample::check)
 }

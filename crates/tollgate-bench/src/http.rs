@@ -29,5 +29,5 @@ const COMPARISONS: [Comparison; 6] = [
 /// Measures and prints.
 pub(crate) fn run(options: &LoadOptions, format: Format) -> Result<()> {
     wrk::ensure_installed()?;
-    suite::run("http", &COMPARISONS, options, format, contestants::start, contestants::Sample::check)
+    suite::run("http", &COMPARISONS, options, format, contestants::start, &contestants::Sample::check)
 }

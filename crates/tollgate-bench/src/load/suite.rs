@@ -17,7 +17,7 @@ pub(crate) fn run<S>(
     options: &LoadOptions,
     format: Format,
     start: impl AsyncFnOnce(&mut Field<'_>, &LoadOptions) -> Result<Vec<S>>,
-    check: impl AsyncFn(&S) -> Result<()>,
+    check: &impl AsyncFn(&S) -> Result<()>,
 ) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let runtime = runtime()?;
