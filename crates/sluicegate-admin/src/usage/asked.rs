@@ -1,0 +1,136 @@
+//! The query of usage: whose, of what, from when to when.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use sluicegate_core::file::duration_secs;
+use sluicegate_core::time::{Nanos, Timestamp};
+use sluicegate_engine::books::Asked;
+use sluicegate_ledger::Hour;
+use sluicegate_ledger::hour::ALL_HOURS;
+use sluicegate_ledger::usage::Step;
+use utoipa::IntoParams;
+
+use crate::input::{unknown, wrong_query};
+use crate::instant;
+use crate::problem::Problem;
+
+const HOUR: Nanos = Nanos::from_secs(3_600);
+
+/// The parameters of usage, for the description of the API.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(
+    dead_code,
+    reason = "it describes what is read by hand, so that every complaint names its parameter"
+)]
+pub(crate) struct UsageParams {
+    /// Of this account only.
+    #[param(required = false, example = "acme")]
+    account: String,
+    /// Of this key only.
+    #[param(required = false, pattern = "^[0-9A-Za-z]{12}$", example = "4fVZ8pQ2mX0c")]
+    key: String,
+    /// Of this route only.
+    #[param(required = false, example = "search")]
+    route: String,
+    /// From this instant or day on, or from so long ago, as in `7d`; rounded down to the hour. Absent: from the
+    /// beginning.
+    #[param(required = false, example = "2026-11-01")]
+    from: String,
+    /// Up to this instant or day and without it, or up to so long ago; rounded up to the hour. Absent: up to now.
+    #[param(required = false, example = "2026-12-01T00:00:00Z")]
+    to: String,
+    /// How long each point of the series is: `hour`, `day` or `month`, in UTC.
+    #[param(required = false, example = "hour")]
+    step: String,
+}
+
+/// The names of the parameters above.
+const KNOWN: [&str; 6] = ["account", "key", "route", "from", "to", "step"];
+
+/// What is asked of usage, and the parameters that belong to the call itself.
+pub(crate) struct UsageQuery<const OWN: usize> {
+    pub(crate) asked: Asked,
+    own: [Option<String>; OWN],
+}
+
+impl<const OWN: usize> UsageQuery<OWN> {
+    /// Reads a query. Parameters in `own` belong to the call.
+    pub(crate) fn read(
+        pairs: Vec<(String, String)>,
+        own: [&str; OWN],
+        now: Timestamp,
+    ) -> Result<Self, Problem> {
+        let asked = Asked { account: None, key: None, route: None, hours: ALL_HOURS, step: Step::Hour };
+        let mut query = Self { asked, own: [const { None }; OWN] };
+        let mut seen: Vec<String> = Vec::new();
+        for (name, value) in pairs {
+            if seen.contains(&name) {
+                return Err(wrong_query(&name, "is given twice"));
+            }
+            if let Some(place) = own.iter().position(|own| *own == name) {
+                query.own[place] = Some(value);
+            } else {
+                set(&mut query.asked, &name, value, &own, now)?;
+            }
+            seen.push(name);
+        }
+        if query.asked.hours.is_empty() {
+            return Err(wrong_query("to", "is not later than \"from\""));
+        }
+        Ok(query)
+    }
+
+    /// The value of one of the call's own parameters, by its place among them.
+    pub(crate) fn own(&self, place: usize) -> Option<&str> {
+        self.own.get(place).and_then(|value| value.as_deref())
+    }
+}
+
+fn set(asked: &mut Asked, name: &str, value: String, own: &[&str], now: Timestamp) -> Result<(), Problem> {
+    match name {
+        "account" => asked.account = Some(value),
+        "key" => asked.key = Some(value),
+        "route" => asked.route = Some(value),
+        "from" => asked.hours.start = Hour::of(time("from", &value, now)?),
+        "to" => {
+            let at = time("to", &value, now)?;
+            let hour = Hour::of(at);
+            asked.hours.end = if at == hour.start() { hour } else { Hour::of(at.plus(HOUR)) };
+        }
+        "step" => asked.step = step(&value)?,
+        _ => {
+            let known: Vec<&str> = KNOWN.iter().chain(own).copied().collect();
+            return Err(unknown(name, &known));
+        }
+    }
+    Ok(())
+}
+
+fn step(text: &str) -> Result<Step, Problem> {
+    match text {
+        "hour" => Ok(Step::Hour),
+        "day" => Ok(Step::Day),
+        "month" => Ok(Step::Month),
+        _ => Err(wrong_query("step", "is not \"hour\", \"day\" or \"month\"")),
+    }
+}
+
+/// An instant, the first one of a day in UTC, or so long ago.
+fn time(name: &str, text: &str, now: Timestamp) -> Result<Timestamp, Problem> {
+    if let Some(secs) = duration_secs(text) {
+        return Ok(Timestamp::from_nanos(now.as_nanos().saturating_sub(secs.saturating_mul(1_000_000_000))));
+    }
+    let day = || text.parse::<Date>().ok().and_then(|day| day.to_zoned(TimeZone::UTC).ok());
+    let whole = match day() {
+        // A text with a time in it reads as a day, too: only one without is meant as such.
+        Some(day) if text.len() <= "2026-11-01".len() => day.timestamp().to_string(),
+        _ => text.to_owned(),
+    };
+    instant::parse(&whole).map_err(|_| {
+        wrong_query(
+            name,
+            "is not a day, an instant or a time ago, such as 2026-11-01, 2026-11-01T12:00:00Z or 7d",
+        )
+    })
+}

@@ -1,0 +1,168 @@
+//! Which charges a request's plan has, and what a plan says of itself.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+
+use std::num::NonZeroU32;
+
+use sluicegate_core::book::LimitBook;
+use sluicegate_core::file;
+use sluicegate_core::limit::Axis;
+use sluicegate_core::limit_now::{ConductNow, LimitNow};
+use sluicegate_core::meter::Meter;
+use sluicegate_core::plan::{ChargePlan, Due, Expects, HomeId, Mode, Sharer};
+use sluicegate_core::policy::{Bucket, Bypass, Conduct, Percent, RefundOn};
+use sluicegate_core::rule::Amount;
+use sluicegate_core::rule::concurrency::SlotId;
+use sluicegate_core::settle::{Outcome, Readings, settle};
+use sluicegate_core::tariff::{AccountCalendar, Charges, Plan, Request};
+use sluicegate_core::time::Timestamp;
+
+fn plan(tier: &str) -> Plan {
+    let policy = file::read(format!("tiers: {{pro: {tier}}}").as_bytes()).unwrap().policy;
+    let mut book = LimitBook::default();
+    Plan::new(policy.tiers.iter().next().unwrap(), &AccountCalendar::default(), 3, |limit| book.enter(limit))
+}
+
+/// The names of the limits that a request is charged for.
+fn charged(plan: &Plan, which: Charges) -> Vec<String> {
+    let (home, now, mode) = (HomeId(1), Timestamp::from_secs(1_790_000_000), Mode::Force);
+    let request =
+        Request { home, key: None, route: None, cost: Amount::ONE, now, mode, which, slot: SlotId(1) };
+    plan.tariff.plan(&request).charges().iter().map(|charge| charge.limit.name.to_string()).collect()
+}
+
+#[test]
+fn slots_and_amounts_are_the_two_parts_of_all() {
+    let plan = plan("{rate: 10, concurrency: 5, quota: 100}");
+    assert_eq!(charged(&plan, Charges::All), ["rate", "concurrency", "quota"]);
+    assert_eq!(charged(&plan, Charges::Slots), ["concurrency"]);
+    assert_eq!(charged(&plan, Charges::Amounts), ["rate", "quota"]);
+}
+
+#[test]
+fn a_repeat_owes_what_protects_the_service_and_nothing_that_is_sold() {
+    let limits = "{small: {algorithm: sliding_window, limit: 3/day}, \
+                  sold: {algorithm: sliding_window, limit: 9/day, axis: quota}}";
+    let plan = plan(&format!("{{rate: 10, concurrency: 5, quota: 100, limits: {limits}}}"));
+    assert_eq!(charged(&plan, Charges::Again), ["rate", "small", "concurrency"]);
+}
+
+#[test]
+fn a_plan_is_its_tier_with_the_limits_in_order() {
+    let plan = plan("{rate: 10, quota: 100, priority: 7, refund_on: 5xx}");
+    assert_eq!((plan.name.as_str(), plan.number, plan.priority, plan.bypass), ("pro", 3, 7, Bypass::No));
+    assert_eq!(plan.refund_on, RefundOn::ServerError);
+    let names: Vec<&str> = plan.tariff.limits().map(|limit| limit.name.as_str()).collect();
+    assert_eq!(names, ["rate", "quota"]);
+    let has = [Axis::Rate, Axis::Concurrency, Axis::Quota].map(|axis| plan.tariff.has(axis));
+    assert_eq!(has, [true, false, true]);
+}
+
+/// A plan whose callers are watched, with the book its limits are in.
+fn watched(tier: &str) -> (Plan, LimitBook) {
+    let text =
+        format!("tiers: {{pro: {tier}}}\nreputation: {{penalty: 5}}\nblocks: {{after: 10, within: 1m}}");
+    let policy = file::read(text.as_bytes()).unwrap().policy;
+    let mut book = LimitBook::default();
+    let conduct = Conduct { reputation: policy.reputation, blocks: policy.blocks };
+    assert_eq!(conduct.for_keys(), Conduct::default(), "keys are left alone by default");
+    let calendar = AccountCalendar::default();
+    let plan = Plan::new(policy.tiers.iter().next().unwrap(), &calendar, 3, |limit| book.enter(limit))
+        .with_conduct(&conduct, |limit| book.enter(limit));
+    (plan, book)
+}
+
+fn request(mode: Mode, which: Charges, key: Option<NonZeroU32>) -> Request {
+    let (home, now, cost) = (HomeId(1), Timestamp::from_secs(1_790_000_000), Amount::new(7).unwrap());
+    Request { home, key, route: None, cost, now, mode, which, slot: SlotId(1) }
+}
+
+fn names(plan: &ChargePlan<'_>) -> Vec<String> {
+    plan.charges().iter().map(|charge| charge.limit.name.to_string()).collect()
+}
+
+#[test]
+fn conduct_comes_behind_the_limits_of_a_request_that_is_decided_on_and_of_no_other() {
+    let (plan, _) = watched("{rate: 10, concurrency: 5, quota: 100}");
+    let asked = |mode, which| names(&plan.tariff.plan(&request(mode, which, None)));
+    let all = ["rate", "concurrency", "quota", "reputation", "strikes"];
+    assert_eq!(asked(Mode::Charge, Charges::All), all);
+    assert_eq!(asked(Mode::Peek, Charges::All), all);
+    assert_eq!(asked(Mode::Peek, Charges::Everywhere), all);
+    let back = Mode::Refund { charged_at: Timestamp::EPOCH };
+    assert_eq!(asked(back, Charges::All), all[..3]);
+    assert_eq!(asked(Mode::Force, Charges::All), all[..3]);
+    assert_eq!(asked(Mode::Charge, Charges::Again), ["rate", "concurrency", "reputation", "strikes"]);
+    assert_eq!(asked(back, Charges::Again), ["rate", "concurrency"]);
+    assert_eq!(asked(Mode::Charge, Charges::Slots), ["concurrency"]);
+    assert_eq!(asked(Mode::Charge, Charges::Amounts), ["rate", "quota"]);
+    assert_eq!(asked(Mode::Charge, Charges::Quotas), ["quota"]);
+    assert_eq!(plan.tariff.limits().count(), 3);
+    assert!(plan.tariff.has(Axis::Conduct));
+}
+
+#[test]
+fn a_refusal_costs_the_key_or_the_client_a_penalty_and_a_strike() {
+    let (plan, _) = watched("{rate: 10}");
+    let owed = |key| {
+        let request = request(Mode::Charge, Charges::All, key);
+        let charges = plan.tariff.plan(&request).charges().to_vec();
+        charges.into_iter().map(|charge| (charge.due, charge.cost.get(), charge.sharer)).collect::<Vec<_>>()
+    };
+    let (key, all) = (NonZeroU32::MIN, Sharer::ALL);
+    assert_eq!(owed(None), [(Due::Admission, 7, all), (Due::Refusal, 5, all), (Due::Refusal, 1, all)]);
+    assert!(owed(Some(key)).iter().all(|(_, _, sharer)| *sharer == Sharer::key(key)));
+}
+
+#[test]
+fn limits_shrink_and_conduct_does_not() {
+    let (plan, mut book) = watched("{rate: 10, burst: 20, quota: 100}");
+    let ids = |plan: &Plan| {
+        let plan = plan.tariff.plan(&request(Mode::Charge, Charges::All, None));
+        plan.charges().iter().map(|charge| charge.id).collect::<Vec<_>>()
+    };
+    let squeezed = plan.squeezed(Bucket::Medium.share(), |limit| book.enter(limit));
+    let rules: Vec<u64> = squeezed.tariff.limits().map(|limit| limit.rule.capacity()).collect();
+    assert_eq!(rules, [12, 60]);
+    assert_eq!(ids(&squeezed)[2..], ids(&plan)[2..], "the same meters, read alike");
+    assert_ne!(ids(&squeezed)[..2], ids(&plan)[..2]);
+    assert!(book.same_meter(ids(&squeezed)[0], ids(&plan)[0]));
+    let tiny = plan.squeezed(Percent::new(1).unwrap(), |limit| book.enter(limit));
+    assert!(tiny.tariff.limits().all(|limit| limit.rule.capacity() == 1));
+    let rates = plan.part(Percent::FULL, |axis| axis == Axis::Rate, |limit| book.enter(limit));
+    let asked = request(Mode::Charge, Charges::All, None);
+    assert_eq!(names(&rates.tariff.plan(&asked)), ["rate", "reputation", "strikes"]);
+    let unwatched = plan.with_conduct(&Conduct::default(), |limit| book.enter(limit));
+    assert_eq!(names(&unwatched.tariff.plan(&asked)), ["rate", "quota"]);
+}
+
+#[test]
+fn a_plan_for_a_standing_expects_it_wherever_the_reputation_comes_to_stand() {
+    let expects = |tier, which| {
+        let (plan, _) = watched(tier);
+        plan.expecting(Bucket::Medium).tariff.plan(&request(Mode::Charge, which, None)).expects
+    };
+    let medium = |place| Some(Expects { place, least: 50, most: 74 });
+    assert_eq!(expects("{rate: 10}", Charges::All), medium(1));
+    assert_eq!(expects("{rate: 10, quota: 100}", Charges::All), medium(2));
+    assert_eq!(expects("{rate: 10, quota: 100}", Charges::Amounts), None);
+    let (plan, mut book) = watched("{rate: 10}");
+    let squeezed = plan.expecting(Bucket::Low).squeezed(Bucket::High.share(), |limit| book.enter(limit));
+    assert_eq!(squeezed.tariff.plan(&request(Mode::Charge, Charges::All, None)).expects, None);
+}
+
+#[test]
+fn what_is_remembered_of_a_caller_is_told_apart_from_its_limits() {
+    let (plan, _) = watched("{rate: 10, burst: 10}");
+    let asked = request(Mode::Charge, Charges::All, None);
+    let plan = plan.tariff.plan(&asked);
+    let mut meters: Vec<Meter> =
+        plan.charges().iter().map(|charge| Meter::fresh(&charge.limit.rule)).collect();
+    let mut readings = Readings::new();
+    assert_eq!(settle(&plan, &mut meters, &mut readings), Outcome::Admitted { overage: 0 });
+    assert_eq!(ConductNow::of(&plan, &readings), ConductNow { score: Some(100), strikes_left: Some(10) });
+    assert!(matches!(settle(&plan, &mut meters, &mut readings), Outcome::Refused { by: 0, .. }));
+    assert_eq!(ConductNow::of(&plan, &readings), ConductNow { score: Some(95), strikes_left: Some(9) });
+    let limits = LimitNow::all(&plan, &readings);
+    assert_eq!(limits.iter().map(|limit| limit.name.as_str()).collect::<Vec<_>>(), ["rate"]);
+}

@@ -1,0 +1,314 @@
+//! What quotas have used by the records, beside what their meters say.
+//!
+//! Meters that are here are imaged together with the position up to which they count, so the two are compared at the
+//! same moment whatever goes on. Meters that are far away are asked before and after: the records must say something in
+//! between.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluicegate_core::limit::LimitName;
+use sluicegate_core::time::{Nanos, Timestamp};
+use sluicegate_ledger::usage::Needs;
+use sluicegate_ledger::{Flags, Position};
+
+use super::Books;
+use super::error::CompareError;
+use super::recount::{Accounts, Counted, Quota, Shadow, Used, empty_beside, is_quota, look, looks};
+use super::recount::{quotas, read_all, used};
+use crate::shared::Shared;
+use crate::snapshot::PolicySnapshot;
+
+/// How often quotas that do not agree are looked at again, where the meters are far away: a request may have been
+/// charged there, and not be recorded yet.
+const LOOKS_MAX: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What a meter said: where it goes on counting meanwhile, from something to something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Said {
+    /// The least.
+    pub least: u64,
+    /// The most.
+    pub most: u64,
+}
+
+/// What a quota has used by the records, beside what its meter says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QuotaCount {
+    /// Whose.
+    pub account: String,
+    /// The number of the key whose own it is; nothing where all keys share it.
+    pub key: Option<NonZeroU32>,
+    /// Which.
+    pub limit: LimitName,
+    /// What the records say.
+    pub records: u64,
+    /// What the meter says.
+    pub meter: Said,
+    pub(super) quota: Quota,
+}
+
+impl QuotaCount {
+    /// By how much the records say more than the meter. Nothing if they agree.
+    pub fn drift(&self) -> i128 {
+        let records = i128::from(self.records);
+        let (least, most) = (i128::from(self.meter.least), i128::from(self.meter.most));
+        records - records.clamp(least.min(most), least.max(most))
+    }
+}
+
+/// What other nodes have recorded of a quota, where several share its meter: account, number of the key, limit.
+pub type Others = BTreeMap<(String, Option<NonZeroU32>, String), u64>;
+
+/// The quotas of some accounts, with what it takes to set them right.
+pub(super) struct Counts {
+    pub(super) accounts: Accounts,
+    pub(super) counts: Vec<QuotaCount>,
+}
+
+impl Books {
+    /// Compares every quota of every account, or of one by its serial. What others recorded is added to the records.
+    pub async fn quotas(
+        self: &Arc<Self>,
+        only: Option<u64>,
+        others: &Others,
+    ) -> Result<Vec<QuotaCount>, CompareError> {
+        Ok(self.count_quotas(only, others).await?.counts)
+    }
+
+    pub(super) async fn count_quotas(
+        self: &Arc<Self>,
+        only: Option<u64>,
+        others: &Others,
+    ) -> Result<Counts, CompareError> {
+        let policy = self.engine.policy();
+        let books = Arc::clone(self);
+        let seen = {
+            let policy = Arc::clone(&policy);
+            blocking(move || books.keys_seen(&policy, only)).await?
+        };
+        let (from, mut seen) = seen;
+        self.add_others(&mut seen, only, others).await?;
+        let accounts = self.resolve(&policy, seen).await?;
+        let books = Arc::clone(self);
+        if self.engine.shared.is_none() {
+            return blocking(move || books.count_here(&policy, accounts, from)).await;
+        }
+        self.count_there(&policy, accounts, from, others).await
+    }
+
+    /// Accounts that only others have seen.
+    async fn add_others(
+        &self,
+        seen: &mut BTreeMap<u64, BTreeSet<NonZeroU32>>,
+        only: Option<u64>,
+        others: &Others,
+    ) -> Result<(), CompareError> {
+        for (id, key, _) in others.keys() {
+            let account = self.engine.directory().account(id).await?;
+            let Some(account) = account.filter(|account| only.is_none_or(|only| only == account.serial))
+            else {
+                continue;
+            };
+            seen.entry(account.serial).or_default().extend(*key);
+        }
+        Ok(())
+    }
+
+    /// From where the records that quotas still count begin, and the keys that accounts have used since.
+    fn keys_seen(
+        &self,
+        policy: &PolicySnapshot,
+        only: Option<u64>,
+    ) -> Result<(Position, BTreeMap<u64, BTreeSet<NonZeroU32>>), CompareError> {
+        let spool = self.engine.spool();
+        let memory = self.longest_memory(policy)?;
+        let from = self.ledger.book().done_before(self.engine.now(), memory, Needs::Closed)?;
+        if spool.first() > from {
+            return Err(CompareError::Forgotten);
+        }
+        let mut seen: BTreeMap<u64, BTreeSet<NonZeroU32>> = BTreeMap::new();
+        read_all(spool, from, spool.tail(), |_, record| {
+            if record.account != 0 && only.is_none_or(|only| only == record.account) {
+                seen.entry(record.account).or_default().extend(NonZeroU32::new(record.key_number));
+            }
+        })?;
+        Ok((from, seen))
+    }
+
+    /// How long the quota that remembers longest remembers.
+    fn longest_memory(&self, policy: &PolicySnapshot) -> Result<Nanos, CompareError> {
+        let engine = &self.engine;
+        let tiers = policy.policy().tiers.iter().flat_map(|tier| &tier.limits);
+        let tiers = tiers.map(|entry| &entry.limit).filter(|limit| is_quota(limit.axis, &limit.rule));
+        let mut longest = tiers.map(|limit| limit.rule.counts_for()).max().unwrap_or(Nanos::ZERO);
+        for account in engine.directory().custom_accounts().wait()? {
+            let plan =
+                policy.plan_of(&account.standing.load(), &engine.meters, &engine.names, &engine.counters);
+            let limits = plan.iter().flat_map(|plan| plan.tariff.limits());
+            let quotas = limits.filter(|limit| is_quota(limit.axis, &limit.rule));
+            longest = longest.max(quotas.map(|limit| limit.rule.counts_for()).max().unwrap_or(Nanos::ZERO));
+        }
+        Ok(longest)
+    }
+
+    /// The accounts that have quotas. Those that were deleted since have none.
+    async fn resolve(
+        &self,
+        policy: &PolicySnapshot,
+        seen: BTreeMap<u64, BTreeSet<NonZeroU32>>,
+    ) -> Result<Accounts, CompareError> {
+        let engine = &self.engine;
+        let mut accounts = Accounts::new();
+        for (serial, keys) in seen {
+            let account = match engine.directory().account_by_serial(serial) {
+                Some(account) => Some(account),
+                None => match engine.directory().find_account_by_serial(serial).await? {
+                    Some(record) => engine.directory().account(record.id.as_str()).await?,
+                    None => None,
+                },
+            };
+            // Another one may have its name now.
+            let Some(account) = account.filter(|account| account.serial == serial) else { continue };
+            let plan =
+                policy.plan_of(&account.standing.load(), &engine.meters, &engine.names, &engine.counters);
+            let Some(plan) = plan else { continue };
+            if plan.tariff.limits().any(|limit| is_quota(limit.axis, &limit.rule)) {
+                let counted = Counted { id: account.id.to_string(), home: account.home, plan, keys };
+                accounts.insert(serial, counted);
+            }
+        }
+        Ok(accounts)
+    }
+
+    fn count_here(
+        &self,
+        policy: &PolicySnapshot,
+        accounts: Accounts,
+        from: Position,
+    ) -> Result<Counts, CompareError> {
+        let (engine, spool) = (&self.engine, self.engine.spool());
+        let shadow = Shadow::beside(&engine.meters, policy, &accounts)?;
+        spool.flush().map_err(CompareError::Flush)?;
+        let until = spool.durable();
+        read_all(spool, from, until, |_, record| shadow.count(record))?;
+        let mut images = BTreeMap::new();
+        for (serial, account) in &accounts {
+            let mut image = Vec::new();
+            let before = spool.tail();
+            let imaged = engine.meters.image_of(account.home, engine.now(), &mut image, || spool.tail());
+            images.insert(*serial, (imaged.map_or(before, |imaged| imaged.held), image));
+        }
+        // After the images: they may name limits that were entered meanwhile.
+        let live = empty_beside(&engine.meters)?;
+        for (serial, (_, image)) in images.iter().filter(|(_, (_, image))| !image.is_empty()) {
+            if let Some(account) = accounts.get(serial) {
+                live.restore(account.home, image)?;
+            }
+        }
+        let last = images.values().map(|(position, _)| *position).max().unwrap_or(until);
+        read_all(spool, until, last, |position, record| {
+            if images.get(&record.account).is_some_and(|(counted, _)| position < *counted) {
+                shadow.count(record);
+            }
+        })?;
+        let now = engine.now();
+        let (records, meters) = (shadow.used(now), used(&live, &accounts, now));
+        let counts = counts(&accounts, records, &meters, &meters);
+        Ok(Counts { accounts, counts })
+    }
+
+    async fn count_there(
+        self: &Arc<Self>,
+        policy: &Arc<PolicySnapshot>,
+        mut accounts: Accounts,
+        from: Position,
+        others: &Others,
+    ) -> Result<Counts, CompareError> {
+        let Some(shared) = &self.engine.shared else { return Err(CompareError::Ending) };
+        for looks in 1.. {
+            let before = ask(shared, &accounts, self.engine.now()).await?;
+            let (books, policy) = (Arc::clone(self), Arc::clone(policy));
+            let work = move || books.count_records(&policy, &accounts, from).map(|used| (accounts, used));
+            let (counted, records) = blocking(work).await?;
+            let after = ask(shared, &counted, self.engine.now()).await?;
+            let records = with_others(records, &counted, others);
+            let counts = counts(&counted, records, &before, &after);
+            if looks == LOOKS_MAX || counts.iter().all(|count| count.drift() == 0) {
+                return Ok(Counts { accounts: counted, counts });
+            }
+            accounts = counted;
+            tokio::time::sleep(PAUSE).await;
+        }
+        Err(CompareError::Ending)
+    }
+
+    /// What the records say that the store was told of.
+    fn count_records(
+        &self,
+        policy: &PolicySnapshot,
+        accounts: &Accounts,
+        from: Position,
+    ) -> Result<Used, CompareError> {
+        let (engine, spool) = (&self.engine, self.engine.spool());
+        let shadow = Shadow::beside(&engine.meters, policy, accounts)?;
+        spool.flush().map_err(CompareError::Flush)?;
+        let told = engine.journal_begins();
+        read_all(spool, from, spool.durable(), |position, record| {
+            if position < told || !record.flags.contains(Flags::OWED) {
+                shadow.count(record);
+            }
+        })?;
+        Ok(shadow.used(engine.now()))
+    }
+}
+
+/// What the meters in the store say.
+async fn ask(shared: &Shared, accounts: &Accounts, now: Timestamp) -> Result<Used, CompareError> {
+    let mut used = Used::new();
+    for (serial, account) in accounts {
+        for (key, wanted) in looks(account) {
+            let request = look(account, key, now);
+            let limits = shared.look(&account.plan, request, None).await?;
+            let plan = account.plan.tariff.plan(&request);
+            used.extend(quotas(*serial, key, wanted, &plan, limits.into_iter().map(|limit| limit.used)));
+        }
+    }
+    Ok(used)
+}
+
+/// The same with what others have recorded.
+fn with_others(mut records: Used, accounts: &Accounts, others: &Others) -> Used {
+    for (quota, used) in &mut records {
+        let id = accounts.get(&quota.account).map(|account| account.id.clone()).unwrap_or_default();
+        let theirs = others.get(&(id, quota.key, quota.name.to_string()));
+        *used = used.saturating_add(theirs.copied().unwrap_or(0));
+    }
+    records
+}
+
+fn counts(accounts: &Accounts, records: Used, before: &Used, after: &Used) -> Vec<QuotaCount> {
+    let count = |(quota, records): (Quota, u64)| {
+        let (before, after) =
+            (before.get(&quota).copied().unwrap_or(0), after.get(&quota).copied().unwrap_or(0));
+        QuotaCount {
+            account: accounts.get(&quota.account).map(|account| account.id.clone()).unwrap_or_default(),
+            key: quota.key,
+            limit: quota.name.clone(),
+            records,
+            meter: Said { least: before.min(after), most: before.max(after) },
+            quota,
+        }
+    };
+    records.into_iter().map(count).collect()
+}
+
+/// Does something that waits for the disk where that hinders nobody.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, CompareError> + Send + 'static,
+) -> Result<T, CompareError> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| CompareError::Ending)?
+}

@@ -1,0 +1,81 @@
+//! How the books are doing: what metrics and people see.
+
+use std::sync::Arc;
+
+use sluicegate_core::time::Timestamp;
+use sluicegate_ledger::Hour;
+use sluicegate_ledger::hour::ALL_HOURS;
+use sluicegate_ledger::usage::BookError;
+
+use super::Books;
+use super::error::CompareError;
+
+/// What the last comparison of meters and records came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LastCheck {
+    /// When.
+    pub at: Timestamp,
+    /// How many quotas were compared.
+    pub quotas: u64,
+    /// How many of them do not agree.
+    pub drifting: u64,
+    /// By how much, whichever side says more.
+    pub units: u128,
+}
+
+/// How the books are doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BooksState {
+    /// Records that were counted.
+    pub records: u64,
+    /// Records that are not counted yet.
+    pub behind: u64,
+    /// Slots that hold no whole record, and are in no sum.
+    pub torn: u64,
+    /// The first hour that is not closed.
+    pub open: Hour,
+    /// Hours that lie in object storage.
+    pub sealed: u64,
+    /// The first closed hour that does not.
+    pub unsealed: Option<Hour>,
+    /// The last comparison of meters and records.
+    pub check: Option<LastCheck>,
+}
+
+impl Books {
+    /// How they are doing. Blocking.
+    pub fn state(&self) -> Result<BooksState, BookError> {
+        let book = self.ledger.book();
+        let standing = book.standing()?.unwrap_or_default();
+        let tail = self.engine.spool().tail();
+        Ok(BooksState {
+            records: standing.records,
+            behind: tail.0.saturating_sub(standing.position.0.max(self.engine.spool().first().0)),
+            torn: standing.torn,
+            open: standing.open,
+            sealed: book.sealed_count(ALL_HOURS)?,
+            unsealed: book.next_unsealed()?,
+            check: *self.last_check.lock(),
+        })
+    }
+
+    /// Compares meters and records, and remembers what came of it.
+    ///
+    /// Where several nodes share the meters, each has records of its own, which can only be compared in one direction:
+    /// a meter that says less than the records of a single node has lost something.
+    pub async fn check(self: &Arc<Self>) -> Result<LastCheck, CompareError> {
+        let counts = self.quotas(None, &super::Others::new()).await?;
+        let alone = self.engine.shared.is_none();
+        let drifts = counts.iter().map(super::QuotaCount::drift).filter(|drift| *drift > 0 || alone);
+        let drifts: Vec<u128> = drifts.map(i128::unsigned_abs).filter(|units| *units > 0).collect();
+        let check = LastCheck {
+            at: self.engine.now(),
+            quotas: counts.len() as u64,
+            drifting: drifts.len() as u64,
+            units: drifts.iter().sum(),
+        };
+        *self.last_check.lock() = Some(check);
+        self.engine.note_drift(&check);
+        Ok(check)
+    }
+}

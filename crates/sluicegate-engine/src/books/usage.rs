@@ -1,0 +1,100 @@
+//! Asking for usage by the names that people have for things.
+
+use std::fmt;
+use std::ops::Range;
+
+use sluicegate_ledger::Hour;
+use sluicegate_ledger::usage::{Query, RollError, Step, Usage};
+use sluicegate_store::directory::StoreError;
+use sluicegate_store::key_text::KeyId;
+
+use super::Books;
+
+/// Which usage is asked for, by names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Asked {
+    /// Of this account only.
+    pub account: Option<String>,
+    /// Of this key only.
+    pub key: Option<String>,
+    /// Of this route only.
+    pub route: Option<String>,
+    /// In these hours.
+    pub hours: Range<Hour>,
+    /// How long each point of the series is.
+    pub step: Step,
+}
+
+/// Something that usage is asked of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// An account.
+    Account,
+    /// A key.
+    Key,
+    /// A route.
+    Route,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum AskError {
+    /// There is no such thing.
+    Unknown(Which),
+    /// The directory cannot be asked.
+    Directory(StoreError),
+    /// The book failed.
+    Book(RollError),
+    /// The process is ending.
+    Ending,
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(Which::Account) => f.write_str("there is no such account"),
+            Self::Unknown(Which::Key) => f.write_str("there is no such key"),
+            Self::Unknown(Which::Route) => f.write_str("no route was ever called this"),
+            Self::Directory(error) => error.fmt(f),
+            Self::Book(error) => error.fmt(f),
+            Self::Ending => f.write_str("the process is ending"),
+        }
+    }
+}
+
+impl std::error::Error for AskError {}
+
+impl Books {
+    /// What was used up to this moment.
+    pub async fn usage(self: std::sync::Arc<Self>, asked: &Asked) -> Result<Usage, AskError> {
+        let query = self.query(asked).await?;
+        // On a thread that may wait for the disk.
+        let work = move || self.ledger.query(self.engine.spool(), &query).map_err(AskError::Book);
+        tokio::task::spawn_blocking(work).await.map_err(|_| AskError::Ending)?
+    }
+
+    /// The question in the numbers of the ledger.
+    pub async fn query(&self, asked: &Asked) -> Result<Query, AskError> {
+        let directory = self.engine.directory();
+        let account = match &asked.account {
+            None => None,
+            Some(id) => {
+                let found = directory.find_account(id).await.map_err(AskError::Directory)?;
+                Some(found.ok_or(AskError::Unknown(Which::Account))?.serial)
+            }
+        };
+        let key = match &asked.key {
+            None => None,
+            Some(id) => {
+                let id = KeyId::parse(id).ok_or(AskError::Unknown(Which::Key))?;
+                let found = directory.find_key(id).await.map_err(AskError::Directory)?;
+                Some(found.ok_or(AskError::Unknown(Which::Key))?.serial)
+            }
+        };
+        let route = match &asked.route {
+            None => None,
+            Some(name) => Some(self.engine.names.find(name).ok_or(AskError::Unknown(Which::Route))?),
+        };
+        Ok(Query { account, key, route, hours: asked.hours.clone(), step: asked.step })
+    }
+}

@@ -1,0 +1,168 @@
+//! Who is calling, and under which plan.
+
+use std::sync::Arc;
+
+use sluicegate_core::plan::{HomeId, Sharer};
+use sluicegate_core::policy::Bypass;
+use sluicegate_core::tariff::Plan;
+use sluicegate_core::time::Timestamp;
+use sluicegate_store::directory::{Account, Key, Looked, LookedAccount, Verified};
+use sluicegate_store::key_text::PresentedKey;
+
+use super::Way;
+use crate::ErrorCode;
+use crate::decision::{Denial, Who};
+use crate::engine::Engine;
+use crate::identify::{ClientId, client_of};
+use crate::request::Credential;
+use crate::watch::Watched;
+
+/// Who is calling, once that is settled.
+pub(crate) struct Caller {
+    /// What it bought.
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) home: HomeId,
+    pub(crate) watched: Watched,
+    pub(super) account: Option<Arc<Account>>,
+    pub(super) key: Option<Arc<Key>>,
+    /// What people call it, without a key. Its home may be one that it shares.
+    pub(super) client: Option<ClientId>,
+}
+
+impl Caller {
+    /// Whether it is an account that presents no key.
+    pub(super) fn is_vouched_for(&self) -> bool {
+        self.account.is_some() && self.key.is_none()
+    }
+}
+
+/// Why it is not settled who is calling.
+pub(super) enum Unknown {
+    /// It is not known.
+    Error(ErrorCode),
+    /// Whoever it is, it is blocked.
+    Refused(Box<(Denial, Who)>),
+}
+
+impl Engine {
+    /// Who is calling, and under which plan. Whoever is blocked is not looked at any further.
+    pub(super) fn identify(&self, way: &Way<'_>) -> Result<Caller, Unknown> {
+        let (text, wanted) = match way.request.credential {
+            Credential::Key(text) => (text, Bypass::No),
+            // A service token is a key of an account whose tier is a bypass, in a header of its own. Neither kind is
+            // accepted in the other's place: a leaked API key never becomes a bypass.
+            Credential::ServiceToken(text) => (text, Bypass::Yes),
+            Credential::Ambiguous => return Err(Unknown::Error(ErrorCode::AmbiguousKey)),
+            Credential::Account { id, tier } => return self.identify_account(way, id, tier),
+            Credential::Nothing { headers } => {
+                let plan = way.policy.anonymous_plan(&self.meters, &self.names);
+                return self.identify_client(
+                    way,
+                    headers,
+                    plan.ok_or(Unknown::Error(ErrorCode::MissingKey))?,
+                );
+            }
+            Credential::Tier { tier, headers } => {
+                return self.identify_client(way, headers, self.plan_of_tier(way, tier)?);
+            }
+        };
+        let presented = PresentedKey::parse(text).map_err(|_| Unknown::Error(ErrorCode::InvalidKey))?;
+        let verified = match &way.verified {
+            Some(verified) => Some(verified.clone()),
+            None => self.known(&presented, way.now),
+        };
+        let key = match verified {
+            Some(Verified::Key(key)) => key,
+            Some(Verified::Invalid) => return Err(Unknown::Error(ErrorCode::InvalidKey)),
+            // It cannot be told from a key that was made a moment ago.
+            None => return Err(Unknown::Error(ErrorCode::Unavailable)),
+        };
+        let account = Arc::clone(&key.account);
+        let plan = way
+            .policy
+            .plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)
+            .ok_or(Unknown::Error(ErrorCode::Unavailable))?;
+        if plan.bypass != wanted {
+            return Err(Unknown::Error(ErrorCode::InvalidKey));
+        }
+        let watched = Watched::key(account.home, Sharer::key(key.number));
+        // A bypass is for our own services: nothing stands in their way.
+        if wanted == Bypass::No
+            && let Some(denial) = self.blocked(watched.home, watched.sharer, way.now)
+        {
+            let who = Who { key: Some(key), ..Who::default() };
+            return Err(Unknown::Refused(Box::new((denial, who))));
+        }
+        let home = account.home;
+        Ok(Caller { plan, home, watched, account: Some(account), key: Some(key), client: None })
+    }
+
+    /// Who somebody is for whom whoever asks vouches.
+    fn identify_account(&self, way: &Way<'_>, id: &str, tier: Option<&str>) -> Result<Caller, Unknown> {
+        let looked = match &way.account {
+            Some(looked) => looked.clone(),
+            None => self.directory.account_here(id),
+        };
+        let (plan, home, account, client) = match looked {
+            LookedAccount::Known(account) => {
+                let plan = way
+                    .policy
+                    .plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)
+                    .ok_or(Unknown::Error(ErrorCode::Unavailable))?;
+                (plan, account.home, Some(account), None)
+            }
+            LookedAccount::Stranger => {
+                let tier = tier.ok_or(Unknown::Error(ErrorCode::InvalidKey))?;
+                let home = self.homes.of_parts(&[b"vouched for", id.as_bytes()]);
+                (self.plan_of_tier(way, tier)?, home, None, Some(ClientId(home)))
+            }
+            // It cannot be told from an account that was made a moment ago.
+            LookedAccount::Ask => return Err(Unknown::Error(ErrorCode::Unavailable)),
+        };
+        // Only a service token leads past the limits.
+        if plan.bypass == Bypass::Yes {
+            return Err(Unknown::Error(ErrorCode::InvalidKey));
+        }
+        if let Some(denial) = self.blocked(home, Sharer::ALL, way.now) {
+            let who = Who { client, ..Who::default() };
+            return Err(Unknown::Refused(Box::new((denial, who))));
+        }
+        let watched = Watched::key(home, Sharer::ALL);
+        Ok(Caller { plan, home, watched, account, key: None, client })
+    }
+
+    /// The plan of callers whom whoever asks has put into a tier.
+    fn plan_of_tier(&self, way: &Way<'_>, tier: &str) -> Result<Arc<Plan>, Unknown> {
+        way.policy
+            .client_plan(tier, &self.meters, &self.names, &self.counters)
+            .filter(|plan| plan.bypass == Bypass::No)
+            .ok_or(Unknown::Error(ErrorCode::InvalidKey))
+    }
+
+    /// Who a caller without a key is.
+    fn identify_client(
+        &self,
+        way: &Way<'_>,
+        headers: &http::HeaderMap,
+        plan: Arc<Plan>,
+    ) -> Result<Caller, Unknown> {
+        let identity = &way.policy.policy().identity;
+        let client = client_of(&self.homes, &self.sessions, identity, way.request.address, headers, way.now);
+        if let Some(denial) = self.blocked(client.home, Sharer::ALL, way.now) {
+            let who = Who { client: Some(client.id()), ..Who::default() };
+            return Err(Unknown::Refused(Box::new((denial, who))));
+        }
+        let watched = self.watch_client(way, &client, &plan);
+        let (home, client) = (watched.home, Some(client.id()));
+        Ok(Caller { plan, home, watched, account: None, key: None, client })
+    }
+
+    /// What is known of a key without asking anybody.
+    #[inline]
+    fn known(&self, presented: &PresentedKey<'_>, now: Timestamp) -> Option<Verified> {
+        match self.directory.verify(presented, now) {
+            Looked::Known(verified) => Some(verified),
+            Looked::Ask => self.directory.known_while_away(presented, now),
+        }
+    }
+}

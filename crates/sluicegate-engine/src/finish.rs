@@ -1,0 +1,177 @@
+//! The end of a request: its slot is freed, and its true cost settled.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sluicegate_core::limit::Axis;
+use sluicegate_core::plan::Mode;
+use sluicegate_core::policy::{RefundOn, RouteIndex};
+use sluicegate_core::rule::Amount;
+use sluicegate_core::settle::{Outcome, Readings};
+use sluicegate_core::tariff::{Charges, Plan, Request};
+use sluicegate_core::time::Timestamp;
+use sluicegate_ledger::{Kind, Record};
+
+use crate::decision::Decision;
+use crate::engine::{Counters, Engine};
+use crate::permit::{Kept, Permit, PermitId, Settles};
+use crate::record::record;
+use crate::unsettled::Unsettled;
+
+/// What a request cost in the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Finished {
+    /// What was charged at first.
+    pub reserved: u64,
+    /// What it is now.
+    pub settled: u64,
+}
+
+/// Why a permit was not finished.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FinishError {
+    /// There is no such permit: it was finished, has ended by itself, or never was.
+    Unknown,
+    /// What changed cannot be recorded now. The permit is still open.
+    Unavailable,
+}
+
+impl fmt::Display for FinishError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unknown => "there is no such open permit: it was finished, or has ended by itself",
+            Self::Unavailable => "the change cannot be recorded at the moment; try again shortly",
+        })
+    }
+}
+
+impl std::error::Error for FinishError {}
+
+impl Engine {
+    /// Waits until the record of a decision is on disk, where the policy wants that before the answer. If it does not
+    /// get there, or nobody waits for it any more, the charge is given back; the decision becomes a denial.
+    pub async fn settled(&self, decision: Decision) -> Decision {
+        if decision.pending.is_none() {
+            return decision;
+        }
+        Box::pin(Unsettled::new(self, decision).settled()).await
+    }
+
+    /// Keeps the permit of a decision for whoever finishes it by its id.
+    pub fn keep(&self, permit: Box<Permit>, now: Timestamp) -> PermitId {
+        let id = permit.id();
+        if let Some(repeat) = self.permits.insert(permit, now) {
+            // The permit that is open settles the cost of both. Only the place in flight is one too many.
+            let _ = self.finish(&repeat, None, None, now);
+        }
+        id
+    }
+
+    /// Finishes the request behind a permit that was kept.
+    pub fn finish_kept(
+        &self,
+        id: PermitId,
+        status: Option<u16>,
+        cost: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Finished, FinishError> {
+        let permit = self.permits.take(id, now).ok_or(FinishError::Unknown)?;
+        self.finish(&permit, status, cost, now).inspect_err(|_| drop(self.permits.insert(permit, now)))
+    }
+
+    /// Finishes a request: frees its slot, gives the charge back where its plan says so, settles the true cost.
+    pub fn finish(
+        &self,
+        permit: &Permit,
+        status: Option<u16>,
+        cost: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Finished, FinishError> {
+        let reserved = permit.usage().map_or(0, Amount::get);
+        let failed = status.is_some_and(|status| (500..600).contains(&status));
+        let given_back = failed && permit.plan.refund_on == RefundOn::ServerError;
+        let settled = match permit.settles {
+            Settles::Nothing => reserved,
+            Settles::TrueCost if given_back => 0,
+            Settles::TrueCost => cost.unwrap_or(reserved),
+        };
+        if let (Some(shared), Kept::Store) = (&self.shared, permit.kept) {
+            return self.finish_shared(shared, permit, Finished { reserved, settled }, now);
+        }
+        // First, and whatever becomes of the rest: nobody waits for a slot because a refund could not be recorded.
+        if permit.plan.tariff.has(Axis::Concurrency) {
+            let mode = Mode::Refund { charged_at: permit.charged_at };
+            let request = permit.request(mode, Charges::Slots, Amount::ONE, now);
+            self.meters.settle(&permit.plan.tariff.plan(&request), &mut Readings::new());
+        }
+        self.settle_difference(permit, reserved, settled, now)?;
+        // Nothing is left of the charge, so its repeat is charged like a first request.
+        if let Some(idempotency) = permit.idempotency.filter(|_| settled == 0) {
+            self.repeats.hold(permit.home, idempotency.key).forget(permit.home, idempotency, permit.decision);
+        }
+        Ok(Finished { reserved, settled })
+    }
+
+    /// Charges what a request cost more than was reserved, or gives back what it cost less.
+    fn settle_difference(
+        &self,
+        permit: &Permit,
+        reserved: u64,
+        settled: u64,
+        now: Timestamp,
+    ) -> Result<(), FinishError> {
+        let Some(difference) = Amount::new(reserved.abs_diff(settled)) else { return Ok(()) };
+        let (mode, kind) = if settled > reserved {
+            (Mode::Force, Kind::Correction)
+        } else {
+            (Mode::Refund { charged_at: permit.charged_at }, Kind::Refund)
+        };
+        let Ok(room) = self.spool.reserve() else {
+            Counters::count(&self.counters.unrecorded);
+            return Err(FinishError::Unavailable);
+        };
+        // Under the limits that are in force now: under those of then, what was used since would be cut down to them.
+        let (sold, route) = self.plan_now(permit);
+        let request = Request { route, ..permit.request(mode, Charges::Amounts, difference, now) };
+        let plan = sold.tariff.plan(&request);
+        // Only what gives back all of a charge concerns the name it was charged under.
+        let idempotency = permit.idempotency.filter(|_| settled == 0);
+        let mut readings = Readings::new();
+        self.meters.settle_then(&plan, &mut readings, |outcome| {
+            let overage = match (kind, outcome) {
+                (Kind::Refund, _) => permit.overage.min(difference.get()),
+                (_, Outcome::Admitted { overage }) => overage,
+                _ => 0,
+            };
+            let record = record(permit, kind, Some(difference), overage, now);
+            room.append(&Record { idempotency, ..record });
+        });
+        if mode == Mode::Force && permit.kept == Kept::Store {
+            self.thresholds.watch(&plan, &readings, permit.payer(), &sold);
+        }
+        if let Some(shared) = &self.shared {
+            shared.journal.wake();
+        }
+        Ok(())
+    }
+
+    /// The plan that the caller of a permit has now, and the place of its route in it.
+    fn plan_now(&self, permit: &Permit) -> (Arc<Plan>, Option<RouteIndex>) {
+        if permit.kept == Kept::Here && self.shared.is_some() {
+            return (Arc::clone(&permit.plan), permit.route);
+        }
+        let policy = self.snapshot.load();
+        let plan = if permit.account == 0 {
+            policy.client_plan_of_number(permit.plan.number, &self.meters, &self.names)
+        } else {
+            let account = self.directory.account_by_serial(permit.account);
+            account.and_then(|account| {
+                policy.plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)
+            })
+        };
+        match plan {
+            Some(plan) => (plan, policy.route_of_number(permit.route_number)),
+            None => (Arc::clone(&permit.plan), permit.route),
+        }
+    }
+}

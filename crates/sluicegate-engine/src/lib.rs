@@ -1,0 +1,65 @@
+//! Internal to Sluicegate: no semver promise. Use `sluicegate-tower`.
+//!
+//! Decides whether a caller may pass.
+//!
+//! Every front end builds the same [`CallerRequest`], calls the one [`Engine::decide`] and renders the one
+//! [`Decision`]. None of them knows a limit. The way of a request is the list in `decide.rs`.
+
+pub mod abuse;
+mod alerting;
+pub mod audit;
+pub mod books;
+pub mod clock;
+pub mod clustered;
+mod decide;
+pub mod decision;
+pub mod embedded;
+pub mod engine;
+mod finish;
+pub mod identify;
+mod ids;
+mod in_flight;
+mod lines;
+mod look;
+mod names;
+mod overload;
+pub mod permit;
+pub mod problem;
+pub mod pulse;
+mod record;
+mod recover;
+mod repeats;
+pub mod request;
+mod save;
+mod shared;
+pub mod shed;
+pub mod snapshot;
+mod thresholds;
+pub mod throttle;
+mod unsettled;
+mod watch;
+
+pub use alerting::{Observed, Rejected};
+pub use books::Books;
+pub use clock::Clock;
+pub use clustered::{Clustered, ClusteredError};
+pub use decision::{Answer, Decision, Denial, StoreMode};
+pub use embedded::{Embedded, EmbeddedError};
+pub use engine::{Engine, EngineParts};
+pub use finish::{FinishError, Finished};
+pub use ids::{DecisionId, DecisionText};
+pub use lines::{HeaderLines, name_of};
+pub use look::AccountLimit;
+pub use permit::{Permit, PermitId};
+pub use pulse::Pulse;
+pub use recover::{Progress, RecoverError, Recovered};
+pub use request::{CallerRequest, Credential, Front, Hold, Name, Purpose};
+pub use save::SaveError;
+pub use shared::SharedParts;
+pub use sluicegate_core::answer::{self, ErrorCode};
+pub use sluicegate_store::directory::Account;
+pub use snapshot::{PolicySnapshot, ReloadError};
+pub use thresholds::Level;
+pub use throttle::{Throttle, ThrottleAnswer, ThrottleAsk, Throttled};
+pub use unsettled::Unsettled;
+pub use watch::Standing;

@@ -1,0 +1,33 @@
+//! What an admitted request leaves in the ledger.
+
+use sluicegate_core::rule::Amount;
+use sluicegate_core::time::Timestamp;
+use sluicegate_ledger::{Kind, Record};
+
+use crate::permit::Permit;
+
+/// A record of something that happened to what `permit` was given for.
+pub(crate) fn record(
+    permit: &Permit,
+    kind: Kind,
+    cost: Option<Amount>,
+    overage: u64,
+    at: Timestamp,
+) -> Record {
+    Record {
+        kind,
+        at,
+        charged_at: permit.charged_at,
+        decision: permit.decision.0,
+        home: permit.home,
+        account: permit.account,
+        key: permit.key,
+        key_number: permit.key_number.map_or(0, std::num::NonZeroU32::get),
+        route: permit.route_number,
+        tier: permit.plan.number,
+        cost: cost.map_or(0, Amount::get),
+        overage,
+        idempotency: permit.idempotency,
+        flags: permit.flags,
+    }
+}

@@ -1,0 +1,247 @@
+//! Starting: the meters are the last checkpoint, and the records of the spool behind it counted again.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZeroU32;
+
+use sluicegate_core::image::BadImage;
+use sluicegate_core::plan::{HomeId, Mode};
+use sluicegate_core::rule::Amount;
+use sluicegate_core::rule::concurrency::SlotId;
+use sluicegate_core::settle::Readings;
+use sluicegate_core::tariff::{Charges, Request};
+use sluicegate_core::time::Timestamp;
+use sluicegate_ledger::{Idempotency, Kind, Position, ReadError, Record};
+use sluicegate_store::database::DatabaseError;
+use sluicegate_store::directory::Directory;
+use sluicegate_store::meters::MeterTable;
+
+use crate::engine::{Counters, Engine, EngineParts, Found};
+use crate::ids::DecisionId;
+use crate::names::Names;
+use crate::repeats::Repeats;
+use crate::save::Saved;
+use crate::snapshot::{PolicySnapshot, ReloadError};
+
+/// How far recovery has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Records counted so far.
+    pub done: u64,
+    /// Records to count.
+    pub total: u64,
+}
+
+/// How often progress is told, in records.
+const PROGRESS_EVERY: u64 = 65_536;
+
+/// What recovery came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Recovered {
+    /// Homes whose meters were in the checkpoint.
+    pub homes: usize,
+    /// Records of the spool that were counted again.
+    pub records: u64,
+    /// Slots that hold no whole record: whoever wrote them was cut off, and was never answered.
+    pub torn: u64,
+    /// Meters of the checkpoint that could not be read, and start anew.
+    pub unreadable: usize,
+}
+
+/// Why an engine did not start.
+#[derive(Debug)]
+pub enum RecoverError {
+    /// The database could not be read.
+    Database(DatabaseError),
+    /// The limits of the checkpoint could not be read.
+    Limits(BadImage),
+    /// The spool could not be read.
+    Spool(ReadError),
+    /// The spool ends before the checkpoint: segments are missing.
+    Behind {
+        /// Where it ends.
+        tail: u64,
+        /// Up to where the checkpoint has counted.
+        checkpoint: u64,
+    },
+    /// The policy could not be put into force.
+    Policy(ReloadError),
+}
+
+impl fmt::Display for RecoverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Database(error) => write!(f, "the database could not be read: {error}"),
+            Self::Limits(error) => write!(f, "the limits of the last checkpoint could not be read: {error}"),
+            Self::Spool(error) => write!(f, "the spool could not be read: {error}"),
+            Self::Behind { tail, checkpoint } => write!(
+                f,
+                "the spool ends at record {tail}, but {checkpoint} were counted already: segments are missing; \
+                 put them back, or start with an empty data directory"
+            ),
+            Self::Policy(error) => write!(f, "the policy cannot be put into force: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RecoverError {}
+
+impl Engine {
+    /// The engine, with its meters as they were when the process ended, however it did.
+    pub fn open(
+        parts: EngineParts,
+        mut progress: impl FnMut(Progress),
+    ) -> Result<(Self, Recovered), RecoverError> {
+        let names = Names::open(parts.database.clone()).map_err(RecoverError::Database)?;
+        let snapshot = PolicySnapshot::new(1, parts.policy.clone(), &names).map_err(RecoverError::Policy)?;
+        let mut checkpoint = Loaded::from(&parts)?;
+        let tail = parts.spool.tail();
+        if tail < checkpoint.position {
+            return Err(RecoverError::Behind { tail: tail.0, checkpoint: checkpoint.position.0 });
+        }
+        let total = tail.0 - checkpoint.position.0;
+        let mut replay = Replay {
+            snapshot: &snapshot,
+            names: &names,
+            directory: &parts.directory,
+            checkpoint: &mut checkpoint,
+            counters: Counters::default(),
+            latest: Timestamp::EPOCH,
+            meters: if parts.shared.is_none() { Counted::Here } else { Counted::Elsewhere },
+        };
+        let mut done = 0;
+        let from = replay.checkpoint.position;
+        let report = parts.spool.read(from, |position, record| {
+            replay.count(position, record);
+            done += 1;
+            if done % PROGRESS_EVERY == 0 {
+                progress(Progress { done, total });
+            }
+        });
+        let report = report.map_err(RecoverError::Spool)?;
+        let mut latest = replay.latest;
+        if total == 0 && tail > parts.spool.first() {
+            // Nothing to count again; when the last process ended, the last record still tells.
+            let last = parts.spool.read(Position(tail.0 - 1), |_, record| latest = record.at);
+            last.map_err(RecoverError::Spool)?;
+        }
+        let recovered = Recovered {
+            homes: checkpoint.homes,
+            records: report.read,
+            torn: report.torn,
+            unreadable: checkpoint.unreadable,
+        };
+        let clock = (parts.clock)(latest);
+        let Loaded { meters, repeats, position, limits, .. } = checkpoint;
+        let ended_after = clock.now().as_nanos().saturating_sub(snapshot.blocks_memory().0);
+        let blocks = parts.database.load_blocks(Timestamp::from_nanos(ended_after));
+        let blocks = blocks.map_err(RecoverError::Database)?;
+        let found = Found { snapshot, meters, names, repeats, saved: Saved { position, limits }, blocks };
+        Ok((Self::assemble(parts, found, clock), recovered))
+    }
+}
+
+/// The last checkpoint, in memory.
+struct Loaded {
+    meters: MeterTable,
+    repeats: Repeats,
+    position: Position,
+    limits: u32,
+    homes: usize,
+    unreadable: usize,
+    /// Homes whose meters count further than the checkpoint as a whole.
+    ahead: BTreeMap<HomeId, Position>,
+}
+
+impl Loaded {
+    fn from(parts: &EngineParts) -> Result<Self, RecoverError> {
+        let mut book = Vec::new();
+        let mut rows = Vec::new();
+        let repeats = Repeats::default();
+        let loaded = parts.database.load_checkpoint(
+            |_, image| book.push(image.to_vec()),
+            |row| rows.push((HomeId(row.home), Position(row.position), row.image.to_vec())),
+            |row| {
+                let (home, name) = (HomeId(row.home), Idempotency { key: row.key, request: row.request });
+                repeats.hold(home, row.key).remember(home, name, DecisionId(row.decision), row.at);
+            },
+        );
+        let position = Position(loaded.map_err(RecoverError::Database)?);
+        let limits = u32::try_from(book.len()).unwrap_or(u32::MAX);
+        let meters = MeterTable::with_book(book).map_err(RecoverError::Limits)?;
+        let mut unreadable = 0;
+        let mut ahead = BTreeMap::new();
+        for (home, counted, image) in &rows {
+            match meters.restore(*home, image) {
+                Ok(()) if *counted > position => drop(ahead.insert(*home, *counted)),
+                Ok(()) => {}
+                Err(_) => unreadable += 1,
+            }
+        }
+        Ok(Self { meters, repeats, position, limits, homes: rows.len() - unreadable, unreadable, ahead })
+    }
+}
+
+/// Counting records again.
+struct Replay<'r> {
+    snapshot: &'r PolicySnapshot,
+    names: &'r Names,
+    directory: &'r Directory,
+    checkpoint: &'r mut Loaded,
+    counters: Counters,
+    latest: Timestamp,
+    meters: Counted,
+}
+
+/// Where usage is counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    Here,
+    Elsewhere,
+}
+
+impl Replay<'_> {
+    fn count(&mut self, position: Position, record: &Record) {
+        self.latest = self.latest.max(record.at);
+        if let Some(name) = record.idempotency {
+            let mut shard = self.checkpoint.repeats.hold(record.home, name.key);
+            match record.kind {
+                Kind::Charge => shard.remember(record.home, name, DecisionId(record.decision), record.at),
+                Kind::Refund => shard.forget(record.home, name, DecisionId(record.decision)),
+                Kind::Correction => {}
+            }
+        }
+        if self.meters == Counted::Elsewhere {
+            return;
+        }
+        // A home whose meters were saved after this record was written has it counted already.
+        if self.checkpoint.ahead.get(&record.home).is_some_and(|counted| position < *counted) {
+            return;
+        }
+        let meters = &self.checkpoint.meters;
+        let plan = if record.account == 0 {
+            self.snapshot.client_plan_of_number(record.tier, meters, self.names)
+        } else {
+            // An account that was deleted since has no meters to count into.
+            self.directory.account_by_serial(record.account).and_then(|account| {
+                self.snapshot.plan_of(&account.standing.load(), meters, self.names, &self.counters)
+            })
+        };
+        let (Some(plan), Some(cost)) = (plan, Amount::new(record.cost)) else { return };
+        let mode = match record.kind {
+            Kind::Charge | Kind::Correction => Mode::Force,
+            Kind::Refund => Mode::Refund { charged_at: record.charged_at },
+        };
+        let request = Request {
+            home: record.home,
+            key: NonZeroU32::new(record.key_number),
+            route: self.snapshot.route_of_number(record.route),
+            cost,
+            now: record.at,
+            mode,
+            which: Charges::Amounts,
+            slot: SlotId(0),
+        };
+        meters.settle(&plan.tariff.plan(&request), &mut Readings::new());
+    }
+}

@@ -1,0 +1,86 @@
+//! Meters that several nodes share, in a Redis or Valkey, and what stands in for them while it is away.
+
+mod decide;
+mod fallback;
+mod finish;
+mod journal;
+mod turns;
+
+use std::fmt;
+use std::sync::Arc;
+
+use sluicegate_core::policy::Degraded;
+use sluicegate_core::tariff::{Plan, Request};
+use sluicegate_ledger::Idempotency;
+use sluicegate_store::meters::MeterTable;
+use sluicegate_store::redis::{Homes, Link, Meters, NodeId, Owed, RequestName};
+use tokio::runtime::Handle;
+
+use crate::ids::DecisionId;
+use fallback::Fallbacks;
+pub(crate) use fallback::is_closed;
+use journal::Journal;
+use turns::Turns;
+
+/// What an engine needs to decide by a store that several nodes share.
+#[derive(Clone)]
+pub struct SharedParts {
+    /// The meters, as this node asks them.
+    pub homes: Homes,
+    /// The meters, as the journal asks them: under a number of its own, so that what it settles is settled once.
+    pub journal: Meters,
+    /// This node.
+    pub node: NodeId,
+    /// The way to the blocks of all nodes.
+    pub blocks: Link,
+}
+
+impl fmt::Debug for SharedParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedParts").field("node", &self.node).finish_non_exhaustive()
+    }
+}
+
+/// The store that several nodes share.
+pub(crate) struct Shared {
+    pub(crate) homes: Homes,
+    node: NodeId,
+    /// Where that is done which nobody waits for.
+    runtime: Handle,
+    pub(crate) journal: Journal,
+    fallbacks: Fallbacks,
+    turns: Turns,
+}
+
+impl Shared {
+    /// Must be called within a tokio runtime.
+    pub(crate) fn new(parts: SharedParts) -> Self {
+        Self {
+            homes: parts.homes,
+            node: parts.node,
+            runtime: Handle::current(),
+            journal: Journal::new(parts.journal, parts.node),
+            fallbacks: Fallbacks::default(),
+            turns: Turns::default(),
+        }
+    }
+
+    /// Forgets what nobody uses any more.
+    pub(crate) fn sweep(&self) {
+        self.fallbacks.sweep();
+    }
+
+    /// What stands in for a plan while the store is away.
+    pub(crate) fn fallback(&self, plan: &Arc<Plan>, degraded: &Degraded, meters: &MeterTable) -> Arc<Plan> {
+        self.fallbacks.of(plan, degraded, meters)
+    }
+
+    pub(crate) fn owed(&self, plan: &Arc<Plan>, request: Request) -> Owed {
+        Owed { plan: Arc::clone(plan), request, holder: self.node, name: None }
+    }
+}
+
+/// The name of a request, as the store is told.
+fn name_of(name: Idempotency, decision: DecisionId) -> RequestName {
+    RequestName { key: name.key, request: name.request, decision: decision.0, since: None }
+}

@@ -1,0 +1,187 @@
+//! What the store has to be told later: what was used while it was away, and what a request cost in the end.
+//!
+//! The spool is the journal. A record that is owed says so, and is settled in the store under its position, which the
+//! store takes once: neither a lost answer nor a crash settles it twice.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluicegate_core::plan::{ChargePlan, Mode};
+use sluicegate_core::rule::Amount;
+use sluicegate_core::rule::concurrency::SlotId;
+use sluicegate_core::tariff::{Charges, Plan, Request};
+use sluicegate_ledger::{Flags, Kind, Position, ReadError, Record};
+use sluicegate_store::redis::{Ask, CallError, HomeCall, Meters, NodeId, RequestName, Seq};
+use tokio::sync::Notify;
+
+use super::{Shared, name_of};
+use crate::engine::Engine;
+use crate::ids::DecisionId;
+use crate::thresholds::Payer;
+
+/// The most records that are read ahead.
+const READ_AHEAD: usize = 1_024;
+/// How often the journal is looked at when nobody says that there is something new.
+const ANYWAY: Duration = Duration::from_secs(10);
+/// How long it is waited for records that are on their way to the disk.
+const FLUSH: Duration = Duration::from_millis(20);
+/// How long it is waited after a store that was away.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Where in the database it is noted how far the journal is settled.
+const SETTLED: &str = "journal";
+
+/// The journal of one node.
+pub(crate) struct Journal {
+    meters: Meters,
+    node: NodeId,
+    news: Notify,
+}
+
+impl Journal {
+    pub(super) fn new(meters: Meters, node: NodeId) -> Self {
+        Self { meters, node, news: Notify::new() }
+    }
+
+    /// There is something new.
+    pub(crate) fn wake(&self) {
+        self.news.notify_one();
+    }
+}
+
+impl Engine {
+    /// Tells the store what it does not know yet, for as long as this is polled. Nothing to do without a shared store.
+    pub async fn keep_journal(&self) {
+        let Some(shared) = &self.shared else { return };
+        let mut next = self.journal_begins();
+        loop {
+            match self.owed_from(next) {
+                Ok((owed, until)) => {
+                    for (position, record) in &owed {
+                        self.settle_owed(shared, *position, record).await;
+                    }
+                    let all = owed.len() < READ_AHEAD;
+                    next =
+                        if all { until } else { owed.last().map_or(until, |(last, _)| Position(last.0 + 1)) };
+                    // If it is lost, some are settled again, which the store ignores.
+                    drop(self.database.set_meta(SETTLED, next.0.to_be_bytes().to_vec()));
+                    if !all {
+                        continue;
+                    }
+                    if self.spool.tail() > until {
+                        // What was just written is on disk in a moment.
+                        tokio::time::sleep(FLUSH).await;
+                        continue;
+                    }
+                }
+                Err(error) => tracing::error!("the journal cannot be read, and is tried again: {error}"),
+            }
+            let _ = tokio::time::timeout(ANYWAY, shared.journal.news.notified()).await;
+        }
+    }
+
+    /// Up to where everything that was owed is settled.
+    pub(crate) fn journal_begins(&self) -> Position {
+        let noted = self.database.meta(SETTLED).ok().flatten();
+        let noted = noted.and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes);
+        Position(noted.unwrap_or(0)).max(self.spool.first())
+    }
+
+    /// Some records that are owed, and up to where there are no others.
+    fn owed_from(&self, from: Position) -> Result<(Vec<(Position, Record)>, Position), ReadError> {
+        // Not further: what is not on disk yet may be lost, and its position be another record's.
+        let until = self.spool.durable();
+        let mut owed = Vec::new();
+        if until > from {
+            self.spool.read(from, |position, record| {
+                let is_owed = record.flags.contains(Flags::OWED) || record.flags.contains(Flags::UNNAMED);
+                if position < until && owed.len() < READ_AHEAD && is_owed {
+                    owed.push((position, *record));
+                }
+            })?;
+        }
+        Ok((owed, until.max(from)))
+    }
+
+    /// Settles one record, however long that takes.
+    async fn settle_owed(&self, shared: &Shared, position: Position, record: &Record) {
+        let Some(seq) = Seq::new(position.0 + 1) else { return };
+        loop {
+            let Some((sold, request)) = self.plan_of_record(record).await else { return };
+            let plan = if record.flags.contains(Flags::OWED) {
+                sold.tariff.plan(&request)
+            } else {
+                // It was within the share of this node. Only its name is to be known to the others.
+                ChargePlan::new(request.home, request.now, request.mode, request.slot)
+            };
+            let name = record.idempotency.map(|name| RequestName {
+                since: Some(record.at),
+                ..name_of(name, DecisionId(record.decision))
+            });
+            let asks = [Ask { plan: &plan, holder: shared.journal.node, name }];
+            match shared.journal.meters.call(&HomeCall { home: record.home, seq, asks: &asks }).await {
+                Ok(settled) => {
+                    if request.mode == Mode::Force
+                        && record.flags.contains(Flags::OWED)
+                        && let Some(settled) = settled.first()
+                    {
+                        let payer = Payer { home: record.home, account: record.account, key: record.key };
+                        let then = sold.tariff.plan(&Request { now: settled.now, ..request });
+                        self.thresholds.watch(&then, &settled.readings, payer, &sold);
+                    }
+                    return;
+                }
+                // A number that was used is a record that was settled.
+                Err(CallError::Late(_)) => return,
+                Err(error @ (CallError::Mixed | CallError::TooLarge)) => {
+                    tracing::error!(
+                        position = position.0,
+                        "a record cannot be settled in the store: {error}"
+                    );
+                    return;
+                }
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    }
+
+    /// What a record owes by the limits in force. Nothing if its account is gone.
+    async fn plan_of_record(&self, record: &Record) -> Option<(Arc<Plan>, Request)> {
+        let policy = self.snapshot.load_full();
+        let plan = if record.account == 0 {
+            policy.client_plan_of_number(record.tier, &self.meters, &self.names)?
+        } else {
+            let account = loop {
+                if let Some(account) = self.directory.account_by_serial(record.account) {
+                    break account;
+                }
+                match self.directory.find_account_by_serial(record.account).await {
+                    Ok(Some(found)) => match self.directory.account(found.id.as_str()).await {
+                        Ok(account) => break account?,
+                        Err(_) => tokio::time::sleep(PAUSE).await,
+                    },
+                    Ok(None) => return None,
+                    Err(_) => tokio::time::sleep(PAUSE).await,
+                }
+            };
+            policy.plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)?
+        };
+        let mode = match record.kind {
+            Kind::Charge | Kind::Correction => Mode::Force,
+            Kind::Refund => Mode::Refund { charged_at: record.charged_at },
+        };
+        // What was used while the store was away was within the rates of that time.
+        let which = if record.flags.contains(Flags::DEGRADED) { Charges::Quotas } else { Charges::Amounts };
+        let request = Request {
+            home: record.home,
+            key: NonZeroU32::new(record.key_number),
+            route: policy.route_of_number(record.route),
+            cost: Amount::new(record.cost)?,
+            now: self.now(),
+            mode,
+            which,
+            slot: SlotId(0),
+        };
+        Some((plan, request))
+    }
+}

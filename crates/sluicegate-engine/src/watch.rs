@@ -1,0 +1,65 @@
+//! Watching callers: what each may use of its limits, and what its refusals bring upon it.
+//!
+//! The tables are this node's own and of fixed size. What must be exact, the reputation and the count of refusals, lies
+//! with the meters of the caller and is charged in the same step that refuses.
+
+mod origins;
+mod plans;
+mod seat;
+mod standings;
+mod steps;
+mod touched;
+
+use sluicegate_store::hash::HomeHasher;
+
+use crate::abuse::{Blocking, EdgeTable, PressureTable};
+
+pub(crate) use plans::PlanCache;
+pub use standings::Standing;
+pub(crate) use steps::Watched;
+
+use origins::Origins;
+use plans::Size;
+use seat::Seats;
+use standings::Standings;
+use touched::Touched;
+
+/// What an engine knows of how callers behave.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    pub(crate) edge: EdgeTable,
+    pub(crate) pressure: PressureTable,
+    pub(crate) blocks: Blocking,
+    pub(crate) origins: Origins,
+    /// Homes whose meters changed without a record in the spool.
+    pub(crate) touched: Touched,
+    seats: Seats,
+    standings: Standings,
+    plans: PlanCache<Size>,
+}
+
+impl Watch {
+    /// For this many clients with meters of their own. `random` is something that no other process has.
+    pub(crate) fn new(homes: &HomeHasher, random: u64, clients_max: usize, blocks: Blocking) -> Self {
+        Self {
+            edge: EdgeTable::default(),
+            pressure: PressureTable::default(),
+            blocks,
+            origins: Origins::default(),
+            touched: Touched::default(),
+            seats: Seats::new(homes.clone(), random, clients_max),
+            standings: Standings::default(),
+            plans: PlanCache::default(),
+        }
+    }
+
+    /// How many homes there may be before newcomers share.
+    pub(crate) fn clients_max(&self) -> usize {
+        self.seats.clients_max()
+    }
+
+    /// Forgets what nobody uses any more.
+    pub(crate) fn sweep(&self) {
+        self.plans.sweep();
+    }
+}

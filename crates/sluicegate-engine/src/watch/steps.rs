@@ -1,0 +1,232 @@
+//! The steps of a request's way that look at how its caller behaves.
+
+use std::sync::Arc;
+
+use sluicegate_core::limit::LimitName;
+use sluicegate_core::limit_now::ConductNow;
+use sluicegate_core::plan::{ChargePlan, HomeId, Mode, Sharer};
+use sluicegate_core::policy::{Blocks, Bucket, Percent};
+use sluicegate_core::settle::Readings;
+use sluicegate_core::tariff::Plan;
+use sluicegate_core::time::{Nanos, Timestamp};
+
+use super::plans::Size;
+use super::standings::Standing;
+use sluicegate_core::block::Caller as Blockable;
+
+use crate::ErrorCode;
+use crate::abuse::{EdgeVerdict, Seat, Squeeze};
+use crate::decide::{Caller, Way, refusal};
+use crate::decision::{Denial, StoreMode};
+use crate::engine::{Counters, Engine};
+use crate::identify::{self, Client};
+use crate::request::Purpose;
+
+/// What is known of a caller besides its plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Watched {
+    /// Where its meters are.
+    pub(crate) home: HomeId,
+    /// Who it is there.
+    pub(crate) sharer: Sharer,
+    /// What pressure on its address leaves of its limits.
+    share: Percent,
+    /// Where it sits, if it shares its home with others.
+    seat: Option<Seat>,
+}
+
+impl Watched {
+    /// A key of an account: its address is not what it is known by.
+    pub(crate) const fn key(home: HomeId, sharer: Sharer) -> Self {
+        Self { home, sharer, share: Percent::FULL, seat: None }
+    }
+
+    /// How it stands, apart from its reputation.
+    pub(crate) fn standing(&self, reputation: Option<Bucket>) -> Standing {
+        Standing { reputation, squeezed: self.share < Percent::FULL }
+    }
+
+    fn is_alone(&self) -> bool {
+        self.seat.is_none()
+    }
+}
+
+impl Engine {
+    /// Before anything else: whether an address has sent too much.
+    #[inline]
+    pub(crate) fn at_the_edge(&self, way: &Way<'_>) -> Option<Denial> {
+        let edge = way.policy.policy().edge.as_ref()?;
+        let address = way.request.address.filter(|_| way.request.purpose == Purpose::Charge)?;
+        let prefixes = identify::prefixes(&self.homes, address);
+        let own = self.watch.edge.check(prefixes.own, &edge.bucket, way.now);
+        let verdict = match (own, prefixes.network) {
+            (EdgeVerdict::Pass, Some(network)) => {
+                self.watch.edge.check(network, way.policy.network()?, way.now)
+            }
+            (verdict, _) => verdict,
+        };
+        let EdgeVerdict::Refuse { retry_after } = verdict else { return None };
+        Counters::count(&self.counters.edge_refused);
+        let error = ErrorCode::RateLimited;
+        Some(Denial { limit: LimitName::new(LimitName::EDGE), retry_after, ..Denial::of(error) })
+    }
+
+    /// A client as it is watched: pressure on its address is noted, and whether it has a home of its own.
+    pub(crate) fn watch_client(&self, way: &Way<'_>, client: &Client, plan: &Plan) -> Watched {
+        let mut watched =
+            Watched { home: client.home, sharer: Sharer::ALL, share: Percent::FULL, seat: None };
+        if let (Some(pressure), Some(address)) = (&way.policy.policy().pressure, client.address) {
+            let squeeze = match way.request.purpose {
+                Purpose::Charge => {
+                    self.watch.origins.note(client.home, address);
+                    self.watch.pressure.note(address, client.fingerprint, pressure, way.now)
+                }
+                Purpose::Peek => self.watch.pressure.look(address, way.now),
+            };
+            if squeeze != Squeeze::No {
+                Counters::count(&self.counters.squeezed);
+                watched.share = pressure.squeeze_to;
+            }
+        }
+        // Meters that are shared by nodes are the store's, and end there by themselves.
+        if (self.shared.is_none() || self.store_mode() == StoreMode::Degraded)
+            && let Some(seat) = self.watch.seats.shared(client, plan, &self.meters, way.now)
+        {
+            Counters::count(&self.counters.crowded);
+            watched.home = seat.home;
+            watched.seat = Some(seat);
+        }
+        watched
+    }
+
+    /// Whether more share a caller's home by now than its plan was made for: others sat down after it, and used what is
+    /// theirs before it. A refusal under that plan says nothing.
+    #[cold]
+    pub(crate) fn has_grown(&self, watched: &mut Watched) -> bool {
+        let grown = watched.seat.as_ref().and_then(|seat| self.watch.seats.grown(seat));
+        watched.seat = grown.or(watched.seat);
+        grown.is_some()
+    }
+
+    /// How many callers are blocked.
+    pub fn blocks_now(&self) -> usize {
+        self.watch.blocks.count(self.now())
+    }
+
+    /// Whether a caller is blocked, and for how long yet. Nobody else is asked.
+    #[inline]
+    pub(crate) fn blocked(&self, home: HomeId, sharer: Sharer, now: Timestamp) -> Option<Denial> {
+        let until = self.watch.blocks.is_blocked(Blockable { home, sharer }, now)?;
+        Counters::count(&self.counters.blocked);
+        Some(Denial { retry_after: until.since(now), ..Denial::of(ErrorCode::Blocked) })
+    }
+
+    /// The plan that a caller is decided under, and the reputation that it is for. `sold` is what it bought.
+    #[inline]
+    pub(crate) fn plan_for(
+        &self,
+        sold: &Arc<Plan>,
+        watched: &Watched,
+        reputation: Option<Bucket>,
+    ) -> Arc<Plan> {
+        let bucket = reputation.filter(|_| watched.is_alone());
+        if bucket.is_none() && watched.share == Percent::FULL && watched.is_alone() {
+            return Arc::clone(sold);
+        }
+        self.sized(sold, watched, bucket)
+    }
+
+    #[cold]
+    fn sized(&self, sold: &Arc<Plan>, watched: &Watched, bucket: Option<Bucket>) -> Arc<Plan> {
+        let share = bucket.map_or(Percent::FULL, Bucket::share).and(watched.share);
+        let size = Size { share, bucket, members_log2: watched.seat.map(|seat| seat.members_log2) };
+        self.watch.plans.of(sold, size, |sold| {
+            let enter = |limit: &_| self.meters.enter(limit);
+            if let Some(log2) = size.members_log2 {
+                // What one of a crowd does is not held against the others.
+                return sold.shared_by(1 << log2, share, enter);
+            }
+            let plan = sold.squeezed(share, enter);
+            match bucket {
+                Some(bucket) => plan.expecting(bucket),
+                None => plan,
+            }
+        })
+    }
+
+    /// The reputation that a caller probably has. Nothing where none is kept.
+    #[inline]
+    pub(crate) fn guess(&self, sold: &Plan, watched: &Watched) -> Option<Bucket> {
+        let keeps = sold.tariff.keeps_reputation() && watched.is_alone();
+        keeps.then(|| self.watch.standings.guess(watched.home, watched.sharer))
+    }
+
+    /// Notes which reputation a caller turned out to have.
+    #[cold]
+    pub(crate) fn learn(&self, watched: &Watched, bucket: Bucket) {
+        self.watch.standings.learn(watched.home, watched.sharer, bucket);
+    }
+
+    /// What a refusal brings upon a caller that is watched: how long it is blocked, if it is.
+    #[cold]
+    pub(crate) fn held_against(
+        &self,
+        way: &Way<'_>,
+        watched: &Watched,
+        plan: &ChargePlan<'_>,
+        readings: &Readings,
+    ) -> Option<Nanos> {
+        if plan.mode != Mode::Charge {
+            return None;
+        }
+        self.watch.touched.add(watched.home);
+        let blocks = way.policy.policy().blocks.as_ref()?;
+        let spent = ConductNow::of(plan, readings).strikes_left == Some(0);
+        spent.then(|| self.block_earned(watched, blocks, way.now))
+    }
+
+    /// Whether a cost that does not fit what is left of a limit would fit the limit as it was bought.
+    #[cold]
+    pub(crate) fn would_fit(&self, caller: &Caller, plan: &ChargePlan<'_>, by: usize) -> bool {
+        let Some(charge) = plan.charges().get(by) else { return false };
+        let bought = caller.plan.tariff.limits().find(|limit| limit.name == charge.limit.name);
+        bought.is_some_and(|limit| limit.rule.capacity() >= charge.cost.get())
+    }
+
+    /// Refuses a cost that is too large for what is left of a limit, until the caller has all of it again.
+    #[cold]
+    pub(crate) fn too_large_for_now(
+        &self,
+        way: &Way<'_>,
+        caller: &Caller,
+        plan: &ChargePlan<'_>,
+        by: usize,
+        readings: &Readings,
+    ) -> Denial {
+        let policy = way.policy.policy();
+        let score = ConductNow::of(plan, readings).score;
+        let mut wait = match (&policy.reputation, score) {
+            (Some(reputation), Some(score)) => reputation.time_until_low(score),
+            _ => Nanos::ZERO,
+        };
+        if let Some(pressure) = policy.pressure.filter(|_| caller.watched.share < Percent::FULL) {
+            wait = wait.max(pressure.length);
+        }
+        refusal(plan.charges().get(by).map(|charge| charge.limit), wait)
+    }
+
+    /// How a caller stood that was decided on.
+    #[inline]
+    pub(crate) fn stood(&self, watched: &Watched, reputation: Option<Bucket>) -> Standing {
+        if let Some(bucket) = reputation {
+            Counters::count(&self.counters.reputation[bucket as usize]);
+        }
+        watched.standing(reputation)
+    }
+
+    fn block_earned(&self, watched: &Watched, blocks: &Blocks, now: Timestamp) -> Nanos {
+        let caller = Blockable { home: watched.home, sharer: watched.sharer };
+        let block = self.watch.blocks.block(caller, now, blocks);
+        block.until.since(now)
+    }
+}

@@ -1,0 +1,24 @@
+//! The engine over real stores, with a clock that stands still: every answer, and what is left after a crash.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up should fail")]
+
+mod abuse;
+mod alerting;
+mod alerting_shared;
+mod answers;
+mod audit;
+mod books;
+mod crash;
+mod finish;
+mod overage;
+mod overload;
+mod place;
+mod pulse;
+mod reload;
+mod repeats;
+mod shared_place;
+mod sliding_log;
+mod thresholds;
+mod thresholds_shared;
+mod throttle;
+mod vouched;

@@ -1,0 +1,137 @@
+//! One line of the chain, as text: what it says, its link, and the signature of that.
+//!
+//! ```text
+//! key <public key> <link> <signature>
+//! segment <first> <slots> <whole records> <digest of the file> <digest of the sums> <link> <signature>
+//! pruned <before> <nanoseconds since 1970> <link> <signature>
+//! ```
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::error::ChainError;
+use super::key::{PublicKey, Signature, SigningKey};
+use crate::spool::Position;
+use sluicegate_core::digest::{Digest, parse_hex, write_hex};
+
+const CONTEXT: &str = "sluicegate 2026 ledger chain line v1";
+
+/// What a line says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Line {
+    /// With this key everything is signed. The first line, and only that.
+    Key(PublicKey),
+    /// A segment that is full.
+    Segment(SegmentLine),
+    /// Segments before this position may be removed.
+    Pruned { before: Position, at: u64 },
+}
+
+/// A segment that is full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct SegmentLine {
+    pub(super) first: Position,
+    pub(super) slots: u32,
+    /// How many of its slots hold a whole record.
+    pub(super) whole: u32,
+    /// Of all bytes of the file.
+    pub(super) content: Digest,
+    /// Of the sums beside it.
+    pub(super) sums: Digest,
+}
+
+impl SegmentLine {
+    pub(super) fn end(&self) -> Position {
+        Position(self.first.0.saturating_add(u64::from(self.slots)))
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(key) => write!(f, "key {key}"),
+            Self::Segment(SegmentLine { first, slots, whole, content, sums }) => {
+                write!(f, "segment {} {slots} {whole} {content} {sums}", first.0)
+            }
+            Self::Pruned { before, at } => write!(f, "pruned {} {at}", before.0),
+        }
+    }
+}
+
+/// The end of a chain: what the next line is linked to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Head {
+    /// How many lines there are.
+    pub(super) lines: u64,
+    /// The link of the last.
+    pub(super) link: Digest,
+}
+
+impl Head {
+    /// The line with its link and signature, and the head behind it.
+    pub(super) fn write(self, line: &Line, key: &SigningKey) -> Result<(String, Self), ChainError> {
+        let body = line.to_string();
+        let head = self.after(&body);
+        Ok((format!("{}\n", signed(&body, &head.link, key)), head))
+    }
+
+    /// The head behind a line that says this.
+    pub(super) fn after(self, body: &str) -> Self {
+        Self { lines: self.lines + 1, link: Digest::link(CONTEXT, &self.link, body.as_bytes()) }
+    }
+}
+
+/// What is written of a body: with its link, and the signature of that.
+pub(super) fn signed(body: &str, link: &Digest, key: &SigningKey) -> String {
+    struct Hex(Signature);
+    impl fmt::Display for Hex {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write_hex(&self.0, f)
+        }
+    }
+    format!("{body} {link} {}", Hex(key.sign(link)))
+}
+
+/// A line as it was found.
+pub(super) struct Found<'t> {
+    pub(super) body: &'t str,
+    pub(super) link: Digest,
+    pub(super) signature: Signature,
+}
+
+impl<'t> Found<'t> {
+    /// Takes a line apart; it is without its end.
+    pub(super) fn parse(text: &'t str) -> Option<Self> {
+        let (rest, signature) = text.rsplit_once(' ')?;
+        let (body, link) = rest.rsplit_once(' ')?;
+        Some(Self { body, link: link.parse().ok()?, signature: parse_hex(signature).ok()? })
+    }
+
+    /// What it says. Numbers have one way to be written: what is written of them again is the same.
+    pub(super) fn line(&self) -> Option<Line> {
+        let line = parse_body(self.body)?;
+        (line.to_string() == self.body).then_some(line)
+    }
+}
+
+fn parse_body(body: &str) -> Option<Line> {
+    let mut parts = body.split(' ');
+    let line = match parts.next()? {
+        "key" => Line::Key(next(&mut parts)?),
+        "segment" => Line::Segment(SegmentLine {
+            first: Position(next(&mut parts)?),
+            slots: next(&mut parts)?,
+            whole: next(&mut parts)?,
+            content: next(&mut parts)?,
+            sums: next(&mut parts)?,
+        }),
+        "pruned" => Line::Pruned { before: Position(next(&mut parts)?), at: next(&mut parts)? },
+        _ => return None,
+    };
+    parts.next().is_none().then_some(line)
+}
+
+/// The next part of a body, as what it is meant to be.
+pub(super) fn next<'t, T: FromStr>(parts: &mut impl Iterator<Item = &'t str>) -> Option<T> {
+    parts.next()?.parse().ok()
+}

@@ -1,0 +1,31 @@
+//! The id of an event: it follows from what the event is about, so the same event has the same id every time.
+
+use std::fmt::Write;
+
+use super::names::NamedRow;
+use crate::usage::Marks;
+
+const CONTEXT: &str = "sluicegate 2026 usage event v1";
+
+/// 35 characters, which fit every system known to take them.
+pub(super) fn id(node: &str, row: &NamedRow) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
+    hasher.update(&row.hour.number().to_le_bytes());
+    hasher
+        .update(&[u8::from(row.marks.contains(Marks::LATE)), u8::from(row.marks.contains(Marks::DEGRADED))]);
+    // With its length before each name, so that no two rows have the same bytes.
+    for name in
+        [Some(node), row.account.as_deref(), row.key.as_deref(), row.route.as_deref(), row.tier.as_deref()]
+    {
+        hasher.update(&[u8::from(name.is_some())]);
+        let name = name.unwrap_or_default();
+        hasher.update(&(name.len() as u64).to_le_bytes());
+        hasher.update(name.as_bytes());
+    }
+    let mut id = String::from("sg_");
+    for byte in &hasher.finalize().as_bytes()[..16] {
+        // Writing to a string does not fail.
+        let _ = write!(id, "{byte:02x}");
+    }
+    id
+}

@@ -1,0 +1,223 @@
+//! The ledger of a node: the book, the chain and the way to object storage, in one directory beside the spool.
+//!
+//! Nothing here is on the way of a request. Whoever runs a node calls, now and then and not on a thread that serves:
+//! [`Ledger::roll`] and [`Ledger::close_due`] every few seconds, [`Ledger::checkpoint`] every minute and at the end,
+//! [`Sealer::seal_due`] and [`Ledger::prune`] every few minutes.
+
+mod error;
+mod settings;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sluicegate_core::time::{Nanos, Timestamp};
+
+pub use error::{OpenLedgerError, PruneError};
+pub use settings::LedgerSettings;
+
+use crate::chain::{
+    self, AuditCheck, Chain, ChainError, Checked, Checkpoint, Extended, PublicKey, Verified, VerifyError,
+    audit,
+};
+use crate::export::{self, ExportError, Exported, Format, Names};
+use crate::hour::Hour;
+use crate::seal::{Destination, Sealer};
+use crate::spool::{Position, Spool};
+use crate::usage::{
+    Book, BookError, Closed, Needs, Query, Recount, RollError, Rolled, Shed, Standing, Usage,
+};
+
+/// The name of the node, in the book.
+const NODE: &str = "node";
+/// The file of the book, and the folder of the chain.
+const BOOK: &str = "usage.db";
+const CHAIN: &str = "chain";
+
+/// The ledger of a node.
+#[derive(Debug)]
+pub struct Ledger {
+    dir: PathBuf,
+    grace: Nanos,
+    retain: Mutex<Retain>,
+    node: String,
+    book: Arc<Book>,
+    /// Opened when it is first wanted: a chain that is damaged stops nobody from counting.
+    chain: Mutex<Option<Chain>>,
+}
+
+/// How long what is kept.
+#[derive(Clone, Copy, Debug)]
+struct Retain {
+    records: Nanos,
+    hours: Nanos,
+}
+
+/// What was removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Pruned {
+    /// How many segments of the spool.
+    pub segments: usize,
+    /// What of the book.
+    pub shed: Shed,
+}
+
+impl Ledger {
+    /// Opens the ledger in `dir`, which is made if it is not there. Whoever does has the spool open.
+    pub fn open(dir: &Path, settings: LedgerSettings) -> Result<Self, OpenLedgerError> {
+        std::fs::create_dir_all(dir)
+            .map_err(|source| OpenLedgerError::Io { path: dir.to_owned(), source })?;
+        let book = Book::open(&dir.join(BOOK))?;
+        let LedgerSettings { node, grace, retain_records, retain_hours } = settings;
+        let node = settings::node_of(&book, node.as_deref())?;
+        let retain = Mutex::new(Retain { records: retain_records, hours: retain_hours });
+        let (book, chain) = (Arc::new(book), Mutex::new(None));
+        Ok(Self { dir: dir.to_owned(), grace, retain, node, book, chain })
+    }
+
+    /// The name of the node: part of the names of its objects and of the ids of its events.
+    pub fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// The book itself.
+    pub fn book(&self) -> &Arc<Book> {
+        &self.book
+    }
+
+    /// How far the book has come; nothing if nothing was ever counted.
+    pub fn standing(&self) -> Result<Option<Standing>, BookError> {
+        self.book.standing()
+    }
+
+    /// Counts every record that is on disk and was not counted yet.
+    pub fn roll(&self, spool: &Spool) -> Result<Rolled, RollError> {
+        self.book.roll(spool)
+    }
+
+    /// What was used up to this moment, whether it is rolled up or not.
+    pub fn query(&self, spool: &Spool, query: &Query) -> Result<Usage, RollError> {
+        self.book.query(spool, query)
+    }
+
+    /// Closes the hours that are over.
+    pub fn close_due(&self, spool: &Spool, now: Timestamp) -> Result<Closed, RollError> {
+        self.book.close_due(spool, now, self.grace)
+    }
+
+    /// Counts the records of these hours once more, and compares.
+    pub fn recount(&self, spool: &Spool, hours: Range<Hour>) -> Result<Recount, RollError> {
+        self.book.recount(spool, hours)
+    }
+
+    /// Writes usage for other programs.
+    pub fn export(
+        &self,
+        query: &Query,
+        format: &Format,
+        names: &dyn Names,
+        out: impl std::io::Write + Send,
+    ) -> Result<Exported, ExportError> {
+        export::export(&self.book, query, format, (&self.node, names), out)
+    }
+
+    /// Seals the hours of this node.
+    pub fn sealer(&self, destination: Destination, names: Arc<dyn Names>) -> Sealer {
+        Sealer { book: Arc::clone(&self.book), names, node: self.node.clone(), destination }
+    }
+
+    /// Adds every segment that is full to the chain.
+    pub fn extend_chain(&self, spool: &Spool) -> Result<Extended, ChainError> {
+        self.with_chain(|chain| chain.extend(spool))
+    }
+
+    /// The same, and signs what is in the open segment, together with the end of the audit log.
+    pub fn checkpoint(
+        &self,
+        spool: &Spool,
+        audit: audit::Head,
+        now: Timestamp,
+    ) -> Result<Checkpoint, ChainError> {
+        self.with_chain(|chain| chain.checkpoint(spool, audit, now))
+    }
+
+    /// The last entry of the audit log that was seen. Where there are newer ones, [`Ledger::see_audit`] wants them.
+    pub fn audit_head(&self) -> Result<audit::Head, ChainError> {
+        self.with_chain(|chain| Ok(chain.audit_head()))
+    }
+
+    /// Keeps the links of entries that are new in the audit log.
+    pub fn see_audit(&self, heads: &[audit::Head]) -> Result<(), ChainError> {
+        self.with_chain(|chain| chain.see_audit(heads))
+    }
+
+    /// The key with which the chain can be checked.
+    pub fn public_key(&self) -> Result<PublicKey, ChainError> {
+        self.with_chain(|chain| Ok(chain.public_key()))
+    }
+
+    fn with_chain<T>(&self, work: impl FnOnce(&mut Chain) -> Result<T, ChainError>) -> Result<T, ChainError> {
+        let mut chain = self.chain.lock();
+        let mut open = match chain.take() {
+            Some(open) => open,
+            None => Chain::open(&self.dir.join(CHAIN))?,
+        };
+        // After an error the files say where it ended, so it is opened anew.
+        let done = work(&mut open)?;
+        *chain = Some(open);
+        Ok(done)
+    }
+
+    /// From now on everything is kept for this long.
+    pub fn keep_for(&self, retain: Nanos) {
+        *self.retain.lock() = Retain { records: retain, hours: retain };
+    }
+
+    /// Removes what is older than is to be kept: segments that are counted, chained and, if hours are exported,
+    /// sealed; and rows of hours that are sealed likewise. Nothing from `keep_from` on goes from the spool.
+    pub fn prune(
+        &self,
+        spool: &Spool,
+        keep_from: Position,
+        needs: Needs,
+        now: Timestamp,
+    ) -> Result<Pruned, PruneError> {
+        let Retain { records, hours } = *self.retain.lock();
+        let done = self.book.done_before(now, records, needs)?.min(keep_from);
+        let segments = spool.segments_from(spool.first());
+        let whole = segments.iter().map(|segment| segment.end()).take_while(|end| *end <= done).last();
+        let mut pruned = Pruned::default();
+        if let Some(before) = whole {
+            // Said before it is done: a crash in between leaves more than is needed, and nothing unexplained.
+            let before = self.with_chain(|chain| chain.allow_pruning(before, now))?;
+            let forgotten = spool.forget_before(before);
+            pruned.segments =
+                forgotten.map_err(|source| PruneError::Io { path: spool.dir().to_owned(), source })?;
+            self.with_chain(|chain| chain.drop_sums_before(spool.first()))?;
+        }
+        pruned.shed = self.book.shed(now, hours, needs)?;
+        Ok(pruned)
+    }
+
+    /// Checks the spool in `spool` against the chain of the ledger in `dir`. It needs neither of them to be open.
+    pub fn verify(dir: &Path, spool: &Path, expected: Option<PublicKey>) -> Result<Verified, VerifyError> {
+        chain::verify(&dir.join(CHAIN), spool, expected)
+    }
+
+    /// The same, and says how far it has come.
+    pub fn verify_and_tell(
+        dir: &Path,
+        spool: &Path,
+        expected: Option<PublicKey>,
+        tell: &mut dyn FnMut(Checked),
+    ) -> Result<Verified, VerifyError> {
+        chain::verify_and_tell(&dir.join(CHAIN), spool, expected, tell)
+    }
+
+    /// Checks the audit log at `log` against what the ledger in `dir` has signed and seen of it. To be called before
+    /// the log is read.
+    pub fn check_audit(dir: &Path, log: &Path, signed: audit::Head) -> Result<AuditCheck, VerifyError> {
+        AuditCheck::open(&dir.join(CHAIN), log, signed)
+    }
+}

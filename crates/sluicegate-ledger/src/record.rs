@@ -1,0 +1,118 @@
+//! One record of the ledger: what was charged, to whom, when.
+
+use std::fmt;
+use std::ops::BitOr;
+
+use sluicegate_core::plan::HomeId;
+use sluicegate_core::time::Timestamp;
+
+pub(crate) mod layout;
+
+/// How much room a record takes on disk.
+pub const RECORD_BYTES: usize = layout::SLOT_BYTES;
+
+/// What a record does to the sums.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// A request was admitted and its cost charged.
+    Charge,
+    /// What was charged was given back.
+    Refund,
+    /// Later it turned out to be more or less than was charged at first.
+    Correction,
+}
+
+/// The hashes that tell a retried request from a new one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Idempotency {
+    /// Of the idempotency key.
+    pub key: u64,
+    /// Of the request it came with.
+    pub request: u64,
+}
+
+/// A set of remarks on a record.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Flags(u16);
+
+impl Flags {
+    /// No remarks.
+    pub const NONE: Self = Self(0);
+    /// It was recorded later than it was decided.
+    pub const LATE: Self = Self(1);
+    /// It was decided while a part of the system was missing.
+    pub const DEGRADED: Self = Self(1 << 1);
+    /// The shared store has to be told of it, and was not when it was written.
+    pub const OWED: Self = Self(1 << 2);
+    /// The shared store has to be told of its name, and was not when it was written.
+    pub const UNNAMED: Self = Self(1 << 3);
+
+    /// Whether all of `other` are in this set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The names of the flags: `LATE|DEGRADED`.
+impl fmt::Debug for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = [
+            (Self::LATE, "LATE"),
+            (Self::DEGRADED, "DEGRADED"),
+            (Self::OWED, "OWED"),
+            (Self::UNNAMED, "UNNAMED"),
+        ];
+        let mut rest = self.0;
+        let mut separator = "";
+        for (flag, name) in known.into_iter().filter(|(flag, _)| self.contains(*flag)) {
+            write!(f, "{separator}{name}")?;
+            (rest, separator) = (rest & !flag.0, "|");
+        }
+        match (rest, separator) {
+            (0, "") => f.write_str("NONE"),
+            (0, _) => Ok(()),
+            _ => write!(f, "{separator}{rest:#x}"),
+        }
+    }
+}
+
+/// What was charged, to whom, when.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Record {
+    /// What it does to the sums.
+    pub kind: Kind,
+    /// When it was decided.
+    pub at: Timestamp,
+    /// When the original was charged; for a charge the same as `at`.
+    pub charged_at: Timestamp,
+    /// The id of the decision.
+    pub decision: u128,
+    /// Whose meters were charged.
+    pub home: HomeId,
+    /// The serial of the account in the directory; 0: a client without a key.
+    pub account: u64,
+    /// The serial of the key; 0: none.
+    pub key: u64,
+    /// The number of the key among its account's; 0: none.
+    pub key_number: u32,
+    /// The number of the route's name; 0: none.
+    pub route: u32,
+    /// The number of the tier's name; 0: none.
+    pub tier: u32,
+    /// What was charged, given back, or corrected to.
+    pub cost: u64,
+    /// How much of it went beyond the quota.
+    pub overage: u64,
+    /// What the request was sent with so that a retry can be told.
+    pub idempotency: Option<Idempotency>,
+    /// Remarks.
+    pub flags: Flags,
+}

@@ -1,0 +1,133 @@
+//! How a record lies in its slot: 128 bytes, little endian.
+//!
+//! ```text
+//!   0  CRC-32   4  version   5  kind   6  flags    8  at          16  charged_at   24  decision
+//!  40  home    56  account            64  key     72  key_number  76  route        80  tier
+//!  84  zero    88  cost               96  overage 104 idempotency: key, request   120  zero
+//! ```
+//!
+//! The checksum covers the record's position too: bytes that stray to another slot are not taken for a record.
+//! The first word is never zero and is written last, so a slot whose first word is zero holds no whole record.
+
+use sluicegate_core::plan::HomeId;
+use sluicegate_core::time::Timestamp;
+
+use super::{Flags, Idempotency, Kind, Record};
+
+/// The size of a slot.
+pub(crate) const SLOT_BYTES: usize = 128;
+
+/// The bytes of a slot.
+pub(crate) type SlotBytes = [u8; SLOT_BYTES];
+
+/// The version of this layout.
+const VERSION: u8 = 1;
+
+/// The bit of the flags, not one of [`Flags`], that says there is an idempotency key.
+const IDEMPOTENT: u16 = 1 << 15;
+
+/// What lies in a slot.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) enum Content {
+    /// Nothing was ever written here.
+    Hole,
+    /// Something, but not a whole record.
+    Torn,
+    /// A record.
+    Whole(Record),
+    /// A whole record in a layout that this program does not know.
+    Newer { version: u8 },
+}
+
+/// The bytes of a record, but for the checksum: they can be made before its position is known.
+#[inline]
+pub(crate) fn encode(record: &Record) -> SlotBytes {
+    let mut bytes = [0; SLOT_BYTES];
+    let (idempotent, Idempotency { key, request }) = match record.idempotency {
+        Some(idempotency) => (IDEMPOTENT, idempotency),
+        None => (0, Idempotency { key: 0, request: 0 }),
+    };
+    bytes[4] = VERSION;
+    bytes[5] = match record.kind {
+        Kind::Charge => 1,
+        Kind::Refund => 2,
+        Kind::Correction => 3,
+    };
+    bytes[6..8].copy_from_slice(&(record.flags.0 | idempotent).to_le_bytes());
+    bytes[8..16].copy_from_slice(&record.at.as_nanos().to_le_bytes());
+    bytes[16..24].copy_from_slice(&record.charged_at.as_nanos().to_le_bytes());
+    bytes[24..40].copy_from_slice(&record.decision.to_le_bytes());
+    bytes[40..56].copy_from_slice(&record.home.0.to_le_bytes());
+    bytes[56..64].copy_from_slice(&record.account.to_le_bytes());
+    bytes[64..72].copy_from_slice(&record.key.to_le_bytes());
+    bytes[72..76].copy_from_slice(&record.key_number.to_le_bytes());
+    bytes[76..80].copy_from_slice(&record.route.to_le_bytes());
+    bytes[80..84].copy_from_slice(&record.tier.to_le_bytes());
+    bytes[88..96].copy_from_slice(&record.cost.to_le_bytes());
+    bytes[96..104].copy_from_slice(&record.overage.to_le_bytes());
+    bytes[104..112].copy_from_slice(&key.to_le_bytes());
+    bytes[112..120].copy_from_slice(&request.to_le_bytes());
+    bytes
+}
+
+/// Completes the bytes of a record that will stand at `position`.
+#[inline]
+pub(crate) fn seal(bytes: &mut SlotBytes, position: u64) {
+    let sum = checksum(bytes, position);
+    bytes[0..4].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// What lies in the slot at `position`. Any bytes will do.
+#[inline]
+pub(crate) fn decode(bytes: &SlotBytes, position: u64) -> Content {
+    if u32::from_le_bytes(part(bytes, 0)) != checksum(bytes, position) || bytes[4] == 0 {
+        return if bytes == &[0; SLOT_BYTES] { Content::Hole } else { Content::Torn };
+    }
+    if bytes[4] != VERSION {
+        return Content::Newer { version: bytes[4] };
+    }
+    let kind = match bytes[5] {
+        1 => Kind::Charge,
+        2 => Kind::Refund,
+        3 => Kind::Correction,
+        _ => return Content::Torn,
+    };
+    let flags = u16::from_le_bytes(part(bytes, 6));
+    let (key, request) = (u64::from_le_bytes(part(bytes, 104)), u64::from_le_bytes(part(bytes, 112)));
+    Content::Whole(Record {
+        kind,
+        at: Timestamp::from_nanos(u64::from_le_bytes(part(bytes, 8))),
+        charged_at: Timestamp::from_nanos(u64::from_le_bytes(part(bytes, 16))),
+        decision: u128::from_le_bytes(part(bytes, 24)),
+        home: HomeId(u128::from_le_bytes(part(bytes, 40))),
+        account: u64::from_le_bytes(part(bytes, 56)),
+        key: u64::from_le_bytes(part(bytes, 64)),
+        key_number: u32::from_le_bytes(part(bytes, 72)),
+        route: u32::from_le_bytes(part(bytes, 76)),
+        tier: u32::from_le_bytes(part(bytes, 80)),
+        cost: u64::from_le_bytes(part(bytes, 88)),
+        overage: u64::from_le_bytes(part(bytes, 96)),
+        idempotency: (flags & IDEMPOTENT != 0).then_some(Idempotency { key, request }),
+        flags: Flags(flags & !IDEMPOTENT),
+    })
+}
+
+/// Over the position, both halves of it mixed, and everything but the checksum itself.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the halves of the position")]
+fn checksum(bytes: &SlotBytes, position: u64) -> u32 {
+    let mut hasher = crc32fast::Hasher::new_with_initial(position as u32 ^ (position >> 32) as u32);
+    hasher.update(&bytes[4..]);
+    hasher.finalize()
+}
+
+/// `LENGTH` bytes from `start` on.
+#[inline]
+fn part<const LENGTH: usize>(bytes: &SlotBytes, start: usize) -> [u8; LENGTH] {
+    let mut part = [0; LENGTH];
+    part.copy_from_slice(&bytes[start..start + LENGTH]);
+    part
+}
+
+#[cfg(test)]
+mod tests;

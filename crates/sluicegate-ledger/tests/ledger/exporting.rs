@@ -1,0 +1,113 @@
+//! Usage in every format.
+
+use serde_json::Value;
+use sluicegate_ledger::export::{Exported, Format, Named, StripeEvents};
+use sluicegate_ledger::usage::Query;
+use sluicegate_ledger::{Flags, Kind, Record};
+
+use crate::fixtures::{Bed, append, at, charge, hour, names};
+
+fn bed() -> Bed {
+    let bed = Bed::new();
+    let first = charge(at(0, 5), 1, 10);
+    append(&bed.spool, &Record { overage: 4, ..first });
+    append(&bed.spool, &Record { kind: Kind::Refund, cost: 3, ..first });
+    append(&bed.spool, &Record { flags: Flags::DEGRADED, route: 5, ..first });
+    append(&bed.spool, &Record { account: 0, key: 0, route: 0, ..first });
+    append(&bed.spool, &Record { kind: Kind::Refund, at: at(1, 0), cost: 2, ..charge(at(0, 0), 2, 9) });
+    bed.ledger.close_due(&bed.spool, at(2, 0)).unwrap();
+    // Not closed yet.
+    append(&bed.spool, &charge(at(2, 5), 1, 100));
+    bed.spool.flush().unwrap();
+    bed.ledger.roll(&bed.spool).unwrap();
+    bed
+}
+
+fn export(bed: &Bed, query: &Query, format: &Format) -> (String, Exported) {
+    let mut out = Vec::new();
+    let exported = bed.ledger.export(query, format, &*names(), &mut out).unwrap();
+    (String::from_utf8(out).unwrap(), exported)
+}
+
+#[test]
+fn comma_separated_values_have_a_header_and_quotes_where_they_need_them() {
+    let (text, exported) = export(&bed(), &Query::default(), &Format::Csv);
+    assert_eq!(
+        text,
+        "hour,account,key,route,tier,late,degraded,requests,charged,corrected,refunded,total,overage\n\
+         2026-09-21T13:00:00Z,,,,tier_2,false,false,1,10,0,0,10,0\n\
+         2026-09-21T13:00:00Z,acct_1,key_10,\"convert, \"\"fast\"\"\",tier_2,false,false,1,10,0,3,7,4\n\
+         2026-09-21T13:00:00Z,acct_1,key_10,route_5,tier_2,false,true,1,10,0,0,10,0\n\
+         2026-09-21T14:00:00Z,acct_2,key_20,\"convert, \"\"fast\"\"\",tier_2,false,false,0,0,0,2,-2,0\n\
+         2026-09-21T15:00:00Z,acct_1,key_10,\"convert, \"\"fast\"\"\",tier_2,false,false,1,100,0,0,100,0\n"
+    );
+    assert_eq!((exported.rows, exported.open), (5, hour(2)));
+    let nothing = Query { account: Some(77), ..Query::default() };
+    assert_eq!(export(&bed(), &nothing, &Format::Csv).0.lines().count(), 1);
+}
+
+#[test]
+fn json_lines_say_the_same() {
+    let (text, _) = export(&bed(), &Query { account: Some(1), ..Query::default() }, &Format::JsonLines);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[0]["route"], "convert, \"fast\"");
+    assert_eq!((&lines[0]["total"], &lines[0]["overage"]), (&7.into(), &4.into()));
+    let (text, _) =
+        export(&bed(), &Query { hours: hour(0)..hour(1), ..Query::default() }, &Format::JsonLines);
+    assert!(text.starts_with(r#"{"hour":"2026-09-21T13:00:00Z","account":null,"key":null,"#), "{text}");
+}
+
+#[test]
+fn cloud_events_are_of_closed_hours_and_have_the_same_ids_every_time() {
+    let bed = bed();
+    let (text, exported) = export(&bed, &Query::default(), &Format::CloudEvents);
+    assert_eq!((exported.rows, exported.open), (4, hour(2)));
+    assert_eq!(export(&bed, &Query::default(), &Format::CloudEvents).0, text);
+    let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ids: std::collections::BTreeSet<&str> = events.iter().map(|it| it["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), 4);
+    let event = &events[1];
+    assert_eq!((&event["specversion"], &event["type"]), (&"1.0".into(), &"sluicegate.usage".into()));
+    assert_eq!((&event["subject"], &event["source"]), (&"acct_1".into(), &"/sluicegate/n1".into()));
+    assert_eq!((&event["time"], &event["data"]["total"]), (&"2026-09-21T13:00:00Z".into(), &"7".into()));
+    assert_eq!(events[0]["subject"], "anonymous");
+}
+
+#[test]
+fn meter_events_leave_out_what_nobody_can_be_billed_for() {
+    let stripe = Format::Stripe(StripeEvents { event_name: "calls".to_owned(), ..StripeEvents::default() });
+    let (text, exported) = export(&bed(), &Query::default(), &stripe);
+    assert_eq!((exported.rows, exported.left_out), (3, 1));
+    let event: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(event["event_name"], "calls");
+    assert_eq!(event["timestamp"], 1_789_995_600);
+    assert_eq!(event["payload"]["stripe_customer_id"], "acct_1");
+    assert_eq!(event["payload"]["value"], "7");
+    let identifier = event["identifier"].as_str().unwrap();
+    assert!(identifier.len() <= 100 && identifier.starts_with("sg_"), "{identifier}");
+}
+
+#[test]
+fn a_name_that_cannot_be_told_stops_the_export() {
+    let bed = bed();
+    let unknown = |what: Named| (what != Named::Account(2)).then(|| "known".to_owned());
+    let error = bed.ledger.export(&Query::default(), &Format::Csv, &unknown, Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("the name of account 2"), "{error}");
+}
+
+#[test]
+fn a_parquet_file_has_all_rows() {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
+    let bed = bed();
+    let mut out = Vec::new();
+    bed.ledger.export(&Query::default(), &Format::Parquet, &*names(), &mut out).unwrap();
+    let reader = SerializedFileReader::new(bytes::Bytes::from(out)).unwrap();
+    let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 5);
+    let total = |row: &parquet::record::Row| row.get_long(13).unwrap();
+    assert_eq!(rows.iter().map(total).sum::<i64>(), 10 + 7 + 10 - 2 + 100);
+    assert_eq!(rows[1].get_string(1).unwrap(), "acct_1");
+    assert!(rows[0].get_string(1).is_err(), "callers without a key have no account");
+}

@@ -1,0 +1,117 @@
+//! The book beside sums that are as simple as they can be, over anything that may happen in any order.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use sluicegate_core::time::Nanos;
+use sluicegate_ledger::usage::{Query, Step};
+use sluicegate_ledger::{Flags, Hour, Kind, Record};
+
+use crate::fixtures::{Bed, at, charge, hour};
+
+#[derive(Clone, Debug)]
+enum Act {
+    Append(Record),
+    Roll,
+    Close(u32),
+    Reopen,
+    Ask(Query),
+}
+
+fn records() -> impl Strategy<Value = Record> {
+    let kinds = prop_oneof![Just(Kind::Charge), Just(Kind::Refund), Just(Kind::Correction)];
+    let flags = prop_oneof![4 => Just(Flags::NONE), 1 => Just(Flags::LATE), 1 => Just(Flags::DEGRADED)];
+    (kinds, flags, 0..8u32, 0..3u64, 0..3u64, 0..3u32, 0..1000u64).prop_map(
+        |(kind, flags, hour, account, key, route, cost)| {
+            let record = charge(at(hour, 11), account, cost);
+            Record { kind, flags, key, route, overage: cost / 3, ..record }
+        },
+    )
+}
+
+fn queries() -> impl Strategy<Value = Query> {
+    let step = prop_oneof![Just(Step::Hour), Just(Step::Day), Just(Step::Month)];
+    let part = |max: u32| proptest::option::of(0..max);
+    (part(3), part(3), part(3), 0..9u32, 0..9u32, step).prop_map(|(account, key, route, from, to, step)| {
+        Query {
+            account: account.map(u64::from),
+            key: key.map(u64::from),
+            route,
+            hours: hour(from)..hour(to),
+            step,
+        }
+    })
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![
+        20 => records().prop_map(Act::Append),
+        2 => Just(Act::Roll),
+        1 => (0..9u32).prop_map(Act::Close),
+        1 => Just(Act::Reopen),
+        4 => queries().prop_map(Act::Ask),
+    ];
+    proptest::collection::vec(act, 1..150)
+}
+
+/// Every record with the hour in which it counts.
+#[derive(Default)]
+struct Model {
+    open: Hour,
+    counted: Vec<(Hour, Record)>,
+}
+
+impl Model {
+    fn total(&self, query: &Query) -> (i128, BTreeMap<Hour, i128>) {
+        let mut series: BTreeMap<Hour, i128> = BTreeMap::new();
+        for (hour, record) in &self.counted {
+            let wanted = query.account.is_none_or(|it| it == record.account)
+                && query.key.is_none_or(|it| it == record.key)
+                && query.route.is_none_or(|it| it == record.route)
+                && (query.hours.start..query.hours.end).contains(hour);
+            if wanted {
+                let cost = i128::from(record.cost);
+                let cost = if record.kind == Kind::Refund { -cost } else { cost };
+                *series.entry(query.step.start(*hour)).or_default() += cost;
+            }
+        }
+        (series.values().sum(), series)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_book_says_what_the_records_come_to(acts in acts()) {
+        let mut bed = Bed::new();
+        let mut model = Model::default();
+        for act in acts {
+            match act {
+                Act::Append(record) => {
+                    bed.append(&record);
+                    model.counted.push((Hour::of(record.at).max(model.open), record));
+                }
+                Act::Roll => bed.roll(),
+                Act::Close(until) => {
+                    bed.book.close_due(&bed.spool, at(until, 0), Nanos::ZERO).unwrap();
+                    let open = bed.book.standing().unwrap().map_or(Hour::FIRST, |it| it.open);
+                    prop_assert!(open == model.open || open == hour(until));
+                    model.open = open;
+                }
+                Act::Reopen => bed = bed.reopened(),
+                Act::Ask(query) => {
+                    let usage = bed.usage(&query);
+                    let (total, series) = model.total(&query);
+                    prop_assert_eq!(usage.sums.total(), total);
+                    let found: BTreeMap<_, _> =
+                        usage.series.iter().map(|point| (point.start, point.sums.total())).collect();
+                    prop_assert_eq!(found, series);
+                }
+            }
+        }
+        prop_assert_eq!(bed.total(), model.total(&Query::default()).0);
+        bed.roll();
+        prop_assert!(bed.book.recount(&bed.spool, hour(0)..hour(20)).unwrap().miscounted.is_empty());
+    }
+}

@@ -1,0 +1,122 @@
+//! One connection's side of the talk: what it has said of itself, and how each of its commands is begun.
+
+use std::sync::atomic::Ordering;
+
+use sluicegate_core::time::Timestamp;
+
+use super::RespService;
+use super::reply::{Protocol, Reply};
+use super::table::{self, OpenTo, Verb};
+use super::throttle::Throttles;
+use super::waiting::{Late, Waiting};
+use super::{auth, check, finish, greet, throttle};
+
+/// What is known of a connection.
+pub(super) struct Session<'s> {
+    pub(super) service: &'s RespService,
+    pub(super) protocol: Protocol,
+    pub(super) auth: Auth,
+    pub(super) id: u64,
+    /// What it calls itself.
+    pub(super) name: Vec<u8>,
+    pub(super) throttles: Throttles,
+}
+
+/// Whether a connection may ask.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Auth {
+    /// Not before it has said the password.
+    Missing,
+    /// It may.
+    Done,
+}
+
+/// How far a command is.
+pub(super) enum Begun<'b> {
+    /// The answer is written.
+    Answered,
+    /// The answer comes later: from a store far away, or when a record is on disk.
+    Waits(Waiting<'b>),
+    /// The connection ends, once what is written was sent.
+    Leave,
+}
+
+impl<'s> Session<'s> {
+    pub(super) fn new(service: &'s RespService) -> Self {
+        let id = service.ids.fetch_add(1, Ordering::Relaxed);
+        let (protocol, auth) = (Protocol::Resp2, Auth::of(service));
+        Self { service, protocol, auth, id, name: Vec::new(), throttles: Throttles::default() }
+    }
+
+    /// Begins one command: the answer is written to `out`, or comes later.
+    #[inline]
+    pub(super) fn begin<'b>(&mut self, args: &[&'b [u8]], now: Timestamp, out: &mut Vec<u8>) -> Begun<'b>
+    where
+        's: 'b,
+    {
+        let Some((name, args)) = args.split_first() else { return Begun::Answered };
+        let mut reply = Reply::new(out, self.protocol);
+        let Some(known) = table::find(name) else {
+            table::unknown(name, args, &mut reply);
+            return Begun::Answered;
+        };
+        if !known.takes(args.len() + 1) {
+            known.refuse_count(&mut reply);
+            return Begun::Answered;
+        }
+        if self.auth == Auth::Missing && known.open_to == OpenTo::SignedIn {
+            reply.error("NOAUTH Authentication required.");
+            return Begun::Answered;
+        }
+        let late = match known.verb {
+            Verb::Throttle => throttle::begin(self, args, now, &mut reply),
+            Verb::Check => check::begin(self, args, now, &mut reply),
+            verb => return self.answer(verb, args, now, &mut reply),
+        };
+        late.map_or(Begun::Answered, Begun::Waits)
+    }
+
+    /// Answers what needs no decision.
+    fn answer<'b>(&mut self, verb: Verb, args: &[&[u8]], now: Timestamp, reply: &mut Reply<'_>) -> Begun<'b> {
+        match verb {
+            Verb::Throttle | Verb::Check => {}
+            Verb::Finish => finish::finish(&self.service.engine, args, now, reply),
+            Verb::Ping => greet::ping(args, reply),
+            Verb::Echo => reply.bulk(args.first().copied().unwrap_or_default()),
+            Verb::Hello => greet::hello(self, args, reply),
+            Verb::Auth => auth::auth(self, args, reply),
+            Verb::Client => greet::client(self, args, reply),
+            Verb::Command => table::command(args, reply),
+            Verb::Select => greet::select(args, reply),
+            Verb::Info => greet::info(self.service, reply),
+            Verb::Reset => {
+                (self.protocol, self.auth) = (Protocol::Resp2, Auth::of(self.service));
+                self.name.clear();
+                reply.simple("RESET");
+            }
+            Verb::Quit => {
+                reply.simple("OK");
+                return Begun::Leave;
+            }
+            Verb::Http => return Begun::Leave,
+        }
+        Begun::Answered
+    }
+
+    /// Writes an answer that came later.
+    pub(super) fn write_late(&self, late: Late, protocol: Protocol, now: Timestamp, out: &mut Vec<u8>) {
+        let mut reply = Reply::new(out, protocol);
+        match late {
+            Late::Throttled(asked, throttled) => throttle::write(&asked, &throttled, &mut reply),
+            Late::Decided(decision, hold) => {
+                check::write(&self.service.engine, *decision, hold, now, &mut reply);
+            }
+        }
+    }
+}
+
+impl Auth {
+    fn of(service: &RespService) -> Self {
+        if service.password.is_some() { Self::Missing } else { Self::Done }
+    }
+}

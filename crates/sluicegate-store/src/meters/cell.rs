@@ -1,0 +1,229 @@
+//! A cell: one home, in one cache line, behind a lock of its own.
+//!
+//! A cell is empty until somebody claims it for a home, belongs to that home from then on, and is moved out
+//! exactly once when its array is replaced. Looking whose it is takes no lock; everything else does. Two
+//! threads therefore meet only where they decide for the same home, and then on one cache line.
+
+use super::sync::{AtomicU32, AtomicU64, Guarded, Ordering, spin_loop, yield_now};
+
+/// Set while somebody has the cell to themselves.
+const LOCKED: u32 = 1;
+/// Nobody's yet. Zero, so that zeroed memory is an array of empty cells.
+const EMPTY: u32 = 0;
+/// Some home's.
+const LIVE: u32 = 2;
+const LIVE_LOCKED: u32 = LIVE | LOCKED;
+/// Its array is being replaced; whoever comes here starts again in the new one.
+const MOVED: u32 = 4;
+
+/// How often a locked cell is looked at before the thread lets others run. A decision takes some fifty
+/// nanoseconds, so a lock that is held longer belongs to a thread that was interrupted.
+const SPINS_MAX: u32 = 100;
+
+/// One home's place in an array. `B` is what is kept there.
+#[repr(C)]
+#[cfg_attr(not(loom), repr(align(64)))]
+#[derive(Debug, Default)]
+pub(crate) struct Cell<B> {
+    state: AtomicU32,
+    body: Guarded<B>,
+    id: [AtomicU64; 2],
+}
+
+// SAFETY: the body is reached only through a `Held`, of which the lock lets one exist at a time.
+unsafe impl<B: Send> Sync for Cell<B> {}
+
+/// What a cell is to somebody who looks for a home.
+#[derive(Debug)]
+pub(crate) enum Probe<'c, B> {
+    /// The home's cell, locked. It was claimed just now if `fresh`.
+    Held { cell: Held<'c, B>, fresh: bool },
+    /// Nobody's: the home is not in this array.
+    Empty,
+    /// Another home's.
+    Other,
+    /// Being moved.
+    Moved,
+}
+
+/// What to do with an empty cell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum IfEmpty {
+    Claim,
+    Leave,
+}
+
+/// A locked cell. Dropping it unlocks.
+#[derive(Debug)]
+pub(crate) struct Held<'c, B> {
+    cell: &'c Cell<B>,
+    /// What the state becomes when the lock is given back.
+    then: u32,
+}
+
+impl<B> Cell<B> {
+    /// Locks the cell if it is the home's, or claims it if it is empty and that is wanted.
+    #[inline]
+    pub(crate) fn probe(&self, id: u128, if_empty: IfEmpty) -> Probe<'_, B> {
+        let mut spins = 0;
+        loop {
+            let state = self.state.load(Ordering::Acquire);
+            match state {
+                LIVE | LIVE_LOCKED if !self.is_of(id) => return Probe::Other,
+                LIVE if self.lock_from(LIVE) => {
+                    return Probe::Held { cell: Held { cell: self, then: LIVE }, fresh: false };
+                }
+                EMPTY if if_empty == IfEmpty::Leave => return Probe::Empty,
+                EMPTY if self.lock_from(EMPTY) => {
+                    self.claim(id);
+                    return Probe::Held { cell: Held { cell: self, then: LIVE }, fresh: true };
+                }
+                _ if state & MOVED != 0 => return Probe::Moved,
+                // Somebody has it: perhaps for this home, perhaps claiming it right now.
+                _ => pause(&mut spins),
+            }
+        }
+    }
+
+    /// Closes the cell for good and hands its home out, if it is one's: the first half of moving it.
+    pub(crate) fn seal(&self) -> Option<(u128, Held<'_, B>)> {
+        let mut spins = 0;
+        loop {
+            let state = self.state.load(Ordering::Acquire);
+            if state & (LOCKED | MOVED) == 0 && self.lock_from(state) {
+                let held = Held { cell: self, then: MOVED };
+                return (state == LIVE).then(|| (self.id(), held));
+            }
+            if state & MOVED != 0 {
+                return None;
+            }
+            pause(&mut spins);
+        }
+    }
+
+    #[inline]
+    fn lock_from(&self, state: u32) -> bool {
+        self.state.compare_exchange(state, state | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    fn claim(&self, id: u128) {
+        let [low, high] = halves(id);
+        self.id[0].store(low, Ordering::Relaxed);
+        self.id[1].store(high, Ordering::Relaxed);
+        // Published before the lock is given back: others can pass by without waiting for the first decision.
+        self.state.store(LIVE_LOCKED, Ordering::Release);
+    }
+
+    #[inline]
+    fn is_of(&self, id: u128) -> bool {
+        let [low, high] = halves(id);
+        self.id[0].load(Ordering::Relaxed) == low && self.id[1].load(Ordering::Relaxed) == high
+    }
+
+    fn id(&self) -> u128 {
+        u128::from(self.id[1].load(Ordering::Relaxed)) << 64 | u128::from(self.id[0].load(Ordering::Relaxed))
+    }
+}
+
+impl<B> Held<'_, B> {
+    /// The home, for as long as the lock is held.
+    #[inline]
+    pub(crate) fn with<R>(&mut self, f: impl FnOnce(&mut B) -> R) -> R {
+        // SAFETY: this is the only `Held` of the cell, and it is borrowed exclusively.
+        self.cell.body.with_mut(|body| f(unsafe { &mut *body }))
+    }
+}
+
+impl<B> Drop for Held<'_, B> {
+    #[inline]
+    fn drop(&mut self) {
+        self.cell.state.store(self.then, Ordering::Release);
+    }
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the two halves")]
+fn halves(id: u128) -> [u64; 2] {
+    [id as u64, (id >> 64) as u64]
+}
+
+#[cold]
+fn pause(spins: &mut u32) {
+    *spins += 1;
+    if cfg!(loom) || *spins > SPINS_MAX {
+        yield_now();
+    } else {
+        spin_loop();
+    }
+}
+
+/// Every interleaving of a few threads, tried by loom: `RUSTFLAGS="--cfg loom" cargo test --release -p
+/// sluicegate-store --lib loom`.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    fn add_one(cell: &Cell<u64>, id: u128) -> &'static str {
+        match cell.probe(id, IfEmpty::Claim) {
+            Probe::Held { mut cell, .. } => {
+                cell.with(|count| *count += 1);
+                "held"
+            }
+            Probe::Other => "other",
+            Probe::Empty => "empty",
+            Probe::Moved => "moved",
+        }
+    }
+
+    #[test]
+    fn loom_two_threads_that_claim_one_home_share_its_cell() {
+        loom::model(|| {
+            let cell = Arc::new(Cell::<u64>::default());
+            let other = {
+                let cell = Arc::clone(&cell);
+                thread::spawn(move || add_one(&cell, 7))
+            };
+            let outcomes = [add_one(&cell, 7), other.join().unwrap()];
+            assert_eq!(outcomes, ["held", "held"]);
+            assert_eq!(cell.seal().unwrap().1.with(|count| *count), 2);
+        });
+    }
+
+    #[test]
+    fn loom_a_cell_is_one_homes_only() {
+        loom::model(|| {
+            let cell = Arc::new(Cell::<u64>::default());
+            let other = {
+                let cell = Arc::clone(&cell);
+                thread::spawn(move || add_one(&cell, 8))
+            };
+            let mut outcomes = [add_one(&cell, 7), other.join().unwrap()];
+            outcomes.sort_unstable();
+            assert_eq!(outcomes, ["held", "other"]);
+        });
+    }
+
+    #[test]
+    fn loom_what_is_counted_before_a_move_moves_and_what_comes_after_is_told() {
+        loom::model(|| {
+            let cell = Arc::new(Cell::<u64>::default());
+            let other = {
+                let cell = Arc::clone(&cell);
+                thread::spawn(move || add_one(&cell, 7))
+            };
+            let moved = cell.seal().map_or(0, |(id, mut held)| {
+                assert_eq!(id, 7);
+                held.with(std::mem::take)
+            });
+            match other.join().unwrap() {
+                "held" => assert_eq!(moved, 1),
+                "moved" => assert_eq!(moved, 0),
+                outcome => panic!("{outcome}"),
+            }
+            assert!(matches!(cell.probe(7, IfEmpty::Claim), Probe::Moved));
+        });
+    }
+}

@@ -1,0 +1,143 @@
+//! Meters in a list: those that are new, large, more than a cell holds, or were written under limits edited since.
+
+use arrayvec::ArrayVec;
+use sluicegate_core::book::LimitId;
+use sluicegate_core::meter::{Meter, Readied};
+use sluicegate_core::plan::{CHARGES_MAX, Charge, ChargePlan, Due, Mode};
+use sluicegate_core::settle::{Outcome, Readings, settle};
+
+use super::shared_book::SharedBook;
+
+/// A meter in the list of a home that has outgrown its cell.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) limit: LimitId,
+    pub(crate) sharer: u32,
+    pub(crate) meter: Meter,
+}
+
+/// Settles a plan against the meters of a list.
+pub(crate) fn settle_list(
+    list: &mut Vec<Entry>,
+    plan: &ChargePlan<'_>,
+    book: &SharedBook,
+    readings: &mut Readings,
+) -> Outcome {
+    let mut places = ArrayVec::<Option<usize>, CHARGES_MAX>::new();
+    let mut meters = ArrayVec::<Meter, CHARGES_MAX>::new();
+    let mut originals = ArrayVec::<Option<Meter>, CHARGES_MAX>::new();
+    for charge in plan.charges() {
+        let place = place_of(list, charge, book);
+        let meter = match place {
+            // Moved out and back again: a long log is not copied for each request.
+            Some(place) => std::mem::take(&mut list[place].meter),
+            None => Meter::fresh(&charge.limit.rule),
+        };
+        let edited = place.is_some_and(|place| list[place].limit != charge.id);
+        // A peek keeps nothing, not even what has to be changed before it can be answered; nor does a plan that
+        // turns out to be the wrong one.
+        let may_keep_nothing = plan.mode == Mode::Peek || plan.expects.is_some();
+        let at_stake = may_keep_nothing && (edited || matches!(meter, Meter::Small(_)));
+        originals.push(at_stake.then(|| meter.clone()));
+        places.push(place);
+        meters.push(meter);
+    }
+    let readied = bring_up(list, plan, &places, &mut meters, book);
+    let outcome = settle(plan, &mut meters, readings);
+    let kept = is_kept(outcome, plan.mode, readied);
+    let settled = originals.into_iter().zip(meters).map(|(original, meter)| match original {
+        Some(original) if keeps_nothing(outcome, plan.mode) => original,
+        _ => meter,
+    });
+    for ((charge, place), meter) in plan.charges().iter().zip(places).zip(settled) {
+        match place {
+            Some(place) => {
+                list[place].meter = meter;
+                if kept {
+                    list[place].limit = charge.id;
+                }
+            }
+            None if is_created(outcome, charge.due, plan.mode) => {
+                list.push(Entry { limit: charge.id, sharer: charge.sharer.get(), meter });
+            }
+            None => {}
+        }
+    }
+    // In the order of plans, in which they are looked for when they fit the cell again. Long lists stay as they are.
+    if list.len() <= plan.charges().len() && !keeps_nothing(outcome, plan.mode) {
+        list.sort_by_key(|entry| {
+            let place = plan.charges().iter().position(|charge| entry.is_exactly(charge));
+            place.unwrap_or(usize::MAX)
+        });
+    }
+    outcome
+}
+
+/// Makes the meters that exist ready to be asked.
+fn bring_up(
+    list: &[Entry],
+    plan: &ChargePlan<'_>,
+    places: &[Option<usize>],
+    meters: &mut [Meter],
+    book: &SharedBook,
+) -> Readied {
+    let mut readied = Readied::AsItWas;
+    for ((charge, place), meter) in plan.charges().iter().zip(places).zip(meters) {
+        let (rule, moment) = (&charge.limit.rule, plan.moment(charge));
+        let changed = match place.map(|place| list[place].limit) {
+            None => Readied::AsItWas,
+            Some(same) if same == charge.id => meter.bring_up(rule, rule, &moment),
+            Some(other) => match book.read().rule(other) {
+                Some(written) => meter.bring_up(written, rule, &moment),
+                None => Readied::AsItWas,
+            },
+        };
+        if changed == Readied::Changed {
+            readied = Readied::Changed;
+        }
+    }
+    readied
+}
+
+/// Where the meter of a charge is. The book is asked only if none was written under the very limit: its lock
+/// is shared by all.
+fn place_of(list: &[Entry], charge: &Charge<'_>, book: &SharedBook) -> Option<usize> {
+    let mine = |entry: &&Entry| entry.sharer == charge.sharer.get();
+    let exact = list.iter().position(|entry| entry.is_exactly(charge));
+    if exact.is_some() || !list.iter().any(|entry| mine(&entry)) {
+        return exact;
+    }
+    let book = book.read();
+    list.iter().position(|entry| mine(&entry) && book.same_meter(entry.limit, charge.id))
+}
+
+/// Settles a plan against meters that were never used: what a home says that does not exist.
+pub(crate) fn settle_fresh(plan: &ChargePlan<'_>, readings: &mut Readings) -> Outcome {
+    let mut meters: ArrayVec<Meter, CHARGES_MAX> =
+        plan.charges().iter().map(|charge| Meter::fresh(&charge.limit.rule)).collect();
+    settle(plan, &mut meters, readings)
+}
+
+/// Whether meters stay as they were, even where they had to be changed before they could be asked.
+fn keeps_nothing(outcome: Outcome, mode: Mode) -> bool {
+    mode == Mode::Peek || matches!(outcome, Outcome::Elsewhere { .. })
+}
+
+/// Whether the meters of a settled plan are written back: they were charged, or had to be changed before they
+/// could be asked.
+fn is_kept(outcome: Outcome, mode: Mode, readied: Readied) -> bool {
+    let charged = [Due::Admission, Due::Refusal].into_iter().any(|due| outcome.charges(due, mode));
+    charged || (readied == Readied::Changed && !keeps_nothing(outcome, mode))
+}
+
+/// Whether a charge makes the meter that it did not find. What is given back makes none.
+fn is_created(outcome: Outcome, due: Due, mode: Mode) -> bool {
+    outcome.charges(due, mode) && !matches!(mode, Mode::Refund { .. })
+}
+
+impl Entry {
+    /// Whether it is the meter of `charge`, written under the very limit.
+    fn is_exactly(&self, charge: &Charge<'_>) -> bool {
+        self.limit == charge.id && self.sharer == charge.sharer.get()
+    }
+}

@@ -1,0 +1,20 @@
+//! Meters, and the directory, in a Redis or Valkey that several nodes share.
+//!
+//! A home is one string and settling is one script, so all charges of a request are atomic and cost one round trip.
+//! What a call that was cut off has done is never guessed: [`Meters::resolve`] asks, and settles it for good.
+
+pub mod alerts;
+pub mod blocks;
+mod channel;
+pub mod check;
+pub(crate) mod directory;
+mod driver;
+mod homes;
+mod kept_script;
+pub mod link;
+mod meters;
+mod wire;
+
+pub use homes::{Away, BreakerSettings, Count, Expiry, Homes, HomesCounters, HomesSettings, Owed, StoreMode};
+pub use link::{Address, BadAddress, Link, LinkError, LinkOptions, Password, QueryError};
+pub use meters::{Applied, Ask, CallError, HomeCall, Meters, NodeId, RequestName, Resolved, Seq, Settled};

@@ -1,0 +1,156 @@
+//! Carrying usage over when limits were edited: done here, by the core, and put back if nobody wrote meanwhile.
+
+use sluicegate_core::image::{Reader, decode_meter, encode_meter, put_number};
+use sluicegate_core::meter::{Meter, Moment, SmallMeter};
+use sluicegate_core::rule::Rule;
+use sluicegate_core::rule::concurrency::{SlotId, Slots};
+use sluicegate_core::rule::sliding_window::TwoCounts;
+use sluicegate_core::time::{Nanos, Timestamp};
+
+use super::blob::{Blob, StoredMeter};
+use super::bucket::Grid;
+use super::call::WireCall;
+use super::limit::WireLimit;
+use super::number::{MICRO, Malformed, micros};
+use super::reply::Stale;
+
+const MICROS_PER_SEC: u64 = 1_000_000;
+/// The versions and kinds of images as `sluicegate_core::image` has them.
+const IMAGE_OF_SECONDS: [u8; 2] = [1, 4];
+
+/// A home to be put in the place of another.
+#[derive(Debug)]
+pub(crate) struct Replacement {
+    /// The home as it was read.
+    pub(crate) expected: Vec<u8>,
+    /// As it should be.
+    pub(crate) home: Vec<u8>,
+    /// The places of the limits whose keys hold nothing any more.
+    pub(crate) emptied: Vec<u8>,
+}
+
+/// What was carried over.
+#[derive(Debug)]
+pub(crate) enum Carried {
+    /// This is to be put in the home's place.
+    Over(Replacement),
+    /// Nothing yet: the call must be made with the keys of all its limits.
+    KeysMissing,
+}
+
+/// Carries the meters of a home over to the limits of a call.
+pub(crate) fn carry(stale: &Stale<'_>, wire: &WireCall<'_>) -> Result<Carried, Malformed> {
+    let mut blob = Blob::decode(stale.home)?;
+    let mut emptied = Vec::new();
+    for (place, used) in &stale.used {
+        let Some(used) = used else { return Ok(Carried::KeysMissing) };
+        let limit = wire.limits.get(*place).ok_or(Malformed("a limit that is not of the call"))?;
+        let meter = blob.meters.iter_mut().find(|meter| meter.id == limit.id);
+        let meter = meter.ok_or(Malformed("a meter that is not of the home"))?;
+        let old = meter.rule()?;
+        if !limit.rule().reads_states_of(&old) {
+            if is_large(&old) {
+                if wire.keys.len() <= wire.limits.len() {
+                    return Ok(Carried::KeysMissing);
+                }
+                emptied.push(u8::try_from(*place).unwrap_or(u8::MAX));
+            }
+            let mut state = decode(meter, &old, *used, stale.now)?;
+            let moment = Moment { now: stale.now, period: None, slot: SlotId(0) };
+            let _ = state.bring_up(&old, limit.rule(), &moment);
+            meter.numbers = encode(&state, limit)?;
+        }
+        meter.image = image(limit);
+    }
+    Ok(Carried::Over(Replacement { expected: stale.home.to_vec(), home: blob.encode(), emptied }))
+}
+
+fn is_large(rule: &Rule) -> bool {
+    matches!(rule, Rule::SlidingBuckets(_) | Rule::SlidingLog(_) | Rule::Concurrency { .. })
+}
+
+fn image(limit: &WireLimit<'_>) -> Vec<u8> {
+    let mut image = Vec::new();
+    limit.put_image(&mut image);
+    image
+}
+
+/// A meter as the core has it. Of a list only its sum matters, which becomes its only entry: no usage is carried over
+/// that is not summed up first.
+fn decode(meter: &StoredMeter, rule: &Rule, used: u64, now: Timestamp) -> Result<Meter, Malformed> {
+    let number =
+        |index: usize| meter.numbers.get(index).copied().ok_or(Malformed("a meter with too few numbers"));
+    let start = |index: usize| {
+        u32::try_from(number(index)? / MICROS_PER_SEC)
+            .map_err(|_| Malformed("a window after the end of time"))
+    };
+    Ok(match rule {
+        Rule::TokenBucket(bucket) => Meter::Small(Grid::of(bucket).tat(number(0)?, number(1)?).into()),
+        Rule::FixedWindow(_) | Rule::Calendar { .. } => {
+            Meter::Small(SmallMeter { value: number(1)?, extra: start(2)? })
+        }
+        Rule::SlidingWindow(_) => {
+            Meter::Counts(TwoCounts { current: number(1)?, previous: number(2)?, start: start(3)? })
+        }
+        Rule::SlidingBuckets(_) | Rule::SlidingLog(_) => entry(rule, used, now)?,
+        // Slots are carried over as they are, or not at all.
+        Rule::Concurrency { .. } => Meter::Slots(Slots::default()),
+    })
+}
+
+/// A timeline with one entry that counts at `now`.
+fn entry(rule: &Rule, used: u64, now: Timestamp) -> Result<Meter, Malformed> {
+    if used == 0 {
+        return Ok(Meter::fresh(rule));
+    }
+    let mut image = IMAGE_OF_SECONDS.to_vec();
+    put_number(1, &mut image);
+    put_number(u64::from(now.as_secs()) + 1, &mut image);
+    put_number(used, &mut image);
+    decode_meter(&mut Reader::new(&image), rule).map_err(|_| Malformed("an entry that cannot be"))
+}
+
+/// A meter in the numbers of the home.
+fn encode(meter: &Meter, limit: &WireLimit<'_>) -> Result<Vec<u64>, Malformed> {
+    let length = |window: Nanos| window.0 / MICRO;
+    Ok(match (meter, limit.rule()) {
+        (Meter::Small(small), Rule::TokenBucket(bucket)) => {
+            let tat = sluicegate_core::rule::token_bucket::Tat { nanos: small.value, parts: small.extra };
+            let (micros, fraction) = Grid::of(bucket).fractions(tat);
+            vec![micros, fraction]
+        }
+        (Meter::Small(SmallMeter { value: 0, .. }), _) => vec![0; 3],
+        (Meter::Small(small), Rule::FixedWindow(rule)) => {
+            let start = u64::from(small.extra) * MICROS_PER_SEC;
+            vec![start + length(Nanos(rule.window.as_nanos())), small.value, start]
+        }
+        (Meter::Small(small), Rule::Calendar { calendar, .. }) => {
+            let start = Timestamp::from_secs(small.extra);
+            vec![micros(calendar.period_at(start).end), small.value, micros(start)]
+        }
+        (Meter::Counts(counts), Rule::SlidingWindow(rule)) => {
+            let start = u64::from(counts.start) * MICROS_PER_SEC;
+            let ends = start + 2 * length(Nanos(rule.window.as_nanos()));
+            vec![ends, counts.current, counts.previous, start]
+        }
+        (Meter::Timeline(_), rule) => newest(meter, rule)?,
+        (Meter::Slots(_), _) => vec![0; 4],
+        (Meter::Small(_) | Meter::Counts(_), _) => return Err(Malformed("a meter of another rule")),
+    })
+}
+
+/// A timeline that has one entry, or none.
+fn newest(meter: &Meter, rule: &Rule) -> Result<Vec<u64>, Malformed> {
+    const BAD: Malformed = Malformed("a list that was carried over whole");
+    let mut image = Vec::new();
+    let _ = encode_meter(meter, rule, &mut image);
+    let mut reader = Reader::new(&image);
+    let mut next = || reader.number().map_err(|_| BAD);
+    let (_version, kind, count) = (next()?, next()?, next()?);
+    if count == 0 {
+        return Ok(vec![0; 6]);
+    }
+    let unit = if kind == u64::from(IMAGE_OF_SECONDS[1]) { MICROS_PER_SEC * MICRO } else { 1 };
+    let (until, amount) = (next()? * unit / MICRO, next()?);
+    if count > 1 { Err(BAD) } else { Ok(vec![until, amount, amount, until, 0, 0]) }
+}

@@ -1,0 +1,115 @@
+//! The table answers as the reference model does, to the unit and the nanosecond.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use sluicegate_core::plan::{Expects, Mode};
+use sluicegate_core::settle::Outcome;
+use sluicegate_core::time::Timestamp;
+use sluicegate_testkit::model;
+
+use crate::driver::{Driver, Settlement};
+use crate::strategies::{Event, METERS, all_terms, event, start};
+use crate::{cases, words};
+
+const STEPS: usize = 200;
+
+/// What a plan asks.
+struct Asked<'e> {
+    meters: &'e [usize],
+    cost: u64,
+    expects: Option<Expects>,
+}
+
+/// A charge that was admitted and may be given back.
+struct Admitted {
+    meters: Vec<usize>,
+    cost: u64,
+    slot: u64,
+    at: Timestamp,
+}
+
+proptest! {
+    #![proptest_config(cases(10_000))]
+
+    #[test]
+    fn the_table_answers_as_the_model_does(
+        first in all_terms(),
+        start in start(),
+        events in vec(event(), STEPS),
+    ) {
+        let mut driver = Driver::new(&first, start);
+        let mut home = model::Home::default();
+        let mut admitted: Vec<Admitted> = Vec::new();
+        for (step, event) in events.iter().enumerate() {
+            let slot = step as u64;
+            match event {
+                // A sweep forgets what a clock that steps back could still bring to mind: `promises` has it.
+                Event::Nothing | Event::Sweep => {}
+                Event::Later(nanos) => driver.later(*nanos),
+                Event::Earlier(nanos) => driver.earlier(*nanos),
+                Event::Edit { meter, terms } => driver.edit(*meter, terms),
+                Event::Peek { meters, cost, expects } => {
+                    let asked = Asked { meters, cost: *cost, expects: *expects };
+                    compare(&driver, &mut home, &asked, Mode::Peek, slot)?;
+                }
+                Event::Ask { meters, cost, expects } | Event::Force { meters, cost, expects } => {
+                    let mode = if let Event::Ask { .. } = event { Mode::Charge } else { Mode::Force };
+                    let asked = Asked { meters, cost: *cost, expects: *expects };
+                    let settlement = compare(&driver, &mut home, &asked, mode, slot)?;
+                    if let Outcome::Admitted { .. } = settlement.outcome {
+                        admitted.push(Admitted { meters: meters.clone(), cost: *cost, slot, at: driver.now });
+                    }
+                }
+                Event::Refund { ago } => {
+                    if let Some(charge) = admitted.len().checked_sub(ago + 1).map(|index| admitted.remove(index)) {
+                        refund(&driver, &mut home, &charge);
+                    }
+                }
+            }
+        }
+        for meter in 0..METERS {
+            compare(&driver, &mut home, &Asked { meters: &[meter], cost: 1, expects: None }, Mode::Peek, 0)?;
+        }
+    }
+}
+
+fn compare(
+    driver: &Driver,
+    home: &mut model::Home,
+    asked: &Asked<'_>,
+    mode: Mode,
+    slot: u64,
+) -> Result<Settlement, TestCaseError> {
+    let Asked { meters, cost, expects } = *asked;
+    let ours = driver.ask_expecting(meters, cost, expects, mode, slot);
+    let charges: Vec<_> = meters.iter().map(|meter| charge(driver, *meter, cost)).collect();
+    let model_mode = match mode {
+        Mode::Charge => model::Mode::Charge,
+        Mode::Force => model::Mode::Force,
+        Mode::Peek | Mode::Refund { .. } => model::Mode::Peek,
+    };
+    let expected = words::expects(expects);
+    let theirs = home.ask_expecting(&charges, expected, model_mode, slot, driver.now.as_nanos());
+    prop_assert_eq!(
+        words::answer(ours.outcome, &ours.readings),
+        theirs,
+        "{:?} {:?} expecting {:?} at {:?}",
+        mode,
+        charges,
+        expects,
+        driver.now
+    );
+    Ok(ours)
+}
+
+fn refund(driver: &Driver, home: &mut model::Home, charged: &Admitted) {
+    driver.ask(&charged.meters, charged.cost, Mode::Refund { charged_at: charged.at }, charged.slot);
+    for meter in &charged.meters {
+        let charge = charge(driver, *meter, charged.cost);
+        home.refund(&charge, charged.slot, charged.at.as_nanos(), driver.now.as_nanos());
+    }
+}
+
+fn charge(driver: &Driver, meter: usize, cost: u64) -> model::Charge {
+    words::charge(meter, driver.limit(meter), cost, driver.period(meter, driver.now))
+}

@@ -1,0 +1,343 @@
+//! The layer before a service: what passes, what is answered, and what is held until the last byte.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use sluicegate_core::file;
+use sluicegate_core::policy::TierName;
+use sluicegate_core::time::Timestamp;
+use sluicegate_engine::{Clock, Embedded, Engine};
+use sluicegate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes, Writer};
+use sluicegate_store::key_text::KeyEnv;
+use sluicegate_tower::{Decision, GuardedBody, InFlight, Mode, SluicegateLayer};
+use tempfile::TempDir;
+use tower_layer::Layer as _;
+use tower_service::Service;
+
+const NOW: Timestamp = Timestamp::from_secs(1_791_201_600);
+
+const PLANS: &str = "
+tiers:
+  free: {rate: 10, burst: 2, quota: 50}
+  single: {rate: 100, burst: 100, concurrency: 1}
+  kind: {rate: 100, burst: 100, quota: 10, refund_on: 5xx}
+routes:
+  elsewhere: {match: 'GET /elsewhere', upstream: 'http://127.0.0.1:1'}
+";
+
+/// A service that answers with the status and headers it was told, and keeps what it was sent.
+#[derive(Clone)]
+struct Told {
+    status: StatusCode,
+    headers: HeaderMap,
+    seen: Arc<parking_lot::Mutex<Vec<Request<()>>>>,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Service<Request<()>> for Told {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<()>) -> Self::Future {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.seen.lock().push(request);
+        let mut response = Response::new(Full::from("body"));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers.clone();
+        ready(Ok(response))
+    }
+}
+
+struct Place {
+    engine: Arc<Engine>,
+    inner: Told,
+    key: String,
+    _dir: TempDir,
+}
+
+impl Place {
+    async fn new(policy: &str, tier: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let policy = file::read(policy.as_bytes()).unwrap().policy;
+        let embedded = Embedded { clock: |_| Clock::fixed(NOW), ..Embedded::new(policy) };
+        let (engine, _) = embedded.open(dir.path(), b"a secret of tests", |_| ()).unwrap();
+        let by = Writer { who: "test".to_owned(), now: NOW };
+        let account = NewAccount {
+            id: Some(AccountId::new("acme").unwrap()),
+            name: DisplayName::new("Acme").unwrap(),
+            tier: TierName::new(tier).unwrap(),
+            billing_day: None,
+            timezone: None,
+        };
+        engine.directory().create_account(account, &by).await.unwrap();
+        let key = NewKey {
+            name: DisplayName::new("test").unwrap(),
+            env: KeyEnv::Live,
+            scopes: Scopes::new([]).unwrap(),
+            expires_at: None,
+        };
+        let (_, key) = engine.directory().create_key("acme", key, &by).await.unwrap();
+        let inner = Told {
+            status: StatusCode::OK,
+            headers: HeaderMap::new(),
+            seen: Arc::default(),
+            calls: Arc::default(),
+        };
+        Self { engine: Arc::new(engine), inner, key: key.expose().to_owned(), _dir: dir }
+    }
+
+    async fn send(&self, request: http::request::Builder) -> Response<GuardedBody<Full<Bytes>>> {
+        self.send_by(&SluicegateLayer::new(Arc::clone(&self.engine)), request).await
+    }
+
+    async fn send_by(
+        &self,
+        layer: &SluicegateLayer,
+        request: http::request::Builder,
+    ) -> Response<GuardedBody<Full<Bytes>>> {
+        layer.layer(self.inner.clone()).call(request.body(()).unwrap()).await.unwrap()
+    }
+
+    fn get(&self, path: &str) -> http::request::Builder {
+        Request::get(path).header("x-api-key", &self.key)
+    }
+
+    async fn used(&self, limit: &str) -> u64 {
+        let account = self.engine.directory().account("acme").await.unwrap().unwrap();
+        let limits = self.engine.limits_of(&account, &[], NOW).await.unwrap();
+        limits.iter().find(|found| found.now.name.as_str() == limit).unwrap().now.used
+    }
+}
+
+fn header<'r, B>(response: &'r Response<B>, name: &str) -> Option<&'r str> {
+    response.headers().get(name).map(|value| value.to_str().unwrap())
+}
+
+fn header_of<'r>(request: &'r Request<()>, name: &str) -> &'r str {
+    request.headers()[name].to_str().unwrap()
+}
+
+#[tokio::test]
+async fn what_may_pass_reaches_the_service_and_carries_what_the_limits_say() {
+    let place = Place::new(PLANS, "free").await;
+    let response = place
+        .send(
+            place.get("/").header("x-sluicegate-account", "somebody-else").header("x_sluicegate_tier", "pro"),
+        )
+        .await;
+    assert_eq!(response.status(), 200);
+    assert_eq!(header(&response, "ratelimit-remaining"), Some("1"));
+    assert_eq!(header(&response, "x-quota-used"), Some("1"));
+    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "body");
+    let seen = place.inner.seen.lock();
+    let accounts: Vec<_> = seen[0].headers().get_all("x-sluicegate-account").iter().collect();
+    assert_eq!(accounts, ["acme"]);
+    assert_eq!(seen[0].headers()["x-sluicegate-tier"], "free");
+    assert!(!seen[0].headers().contains_key("x_sluicegate_tier"));
+}
+
+#[tokio::test]
+async fn what_may_not_pass_is_answered_without_asking_the_service() {
+    let place = Place::new(PLANS, "free").await;
+    for _ in 0..2 {
+        assert_eq!(place.send(place.get("/")).await.status(), 200);
+    }
+    let refused = place.send(place.get("/")).await;
+    assert_eq!(refused.status(), 429);
+    assert_eq!(header(&refused, "retry-after"), Some("1"));
+    assert_eq!(header(&refused, "cache-control"), Some("no-store"));
+    assert_eq!(header(&refused, "content-type"), Some("application/problem+json"));
+    let unknown = place.send(Request::get("/")).await;
+    assert_eq!(unknown.status(), 401);
+    assert_eq!(header(&unknown, "www-authenticate"), Some("Bearer"));
+    assert_eq!(header(&unknown, "ratelimit-remaining"), None);
+    assert_eq!(place.inner.calls.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn a_slot_is_free_with_the_last_byte_or_when_the_caller_goes_away() {
+    let place = Place::new(PLANS, "single").await;
+    let first = place.send(place.get("/")).await;
+    assert_eq!(place.send(place.get("/")).await.status(), 429);
+    place.inner.seen.lock().clear();
+    assert_eq!(place.used("concurrency").await, 1);
+    first.into_body().collect().await.unwrap();
+    let second = place.send(place.get("/")).await;
+    assert_eq!(second.status(), 200);
+    assert_eq!(place.used("concurrency").await, 1);
+    // The service still has the request, as an upgraded connection would: the slot is held for it.
+    drop(second);
+    assert_eq!(place.used("concurrency").await, 1);
+    assert!(place.inner.seen.lock().iter().all(|request| request.extensions().get::<InFlight>().is_some()));
+    place.inner.seen.lock().clear();
+    assert_eq!(place.used("concurrency").await, 0);
+}
+
+#[tokio::test]
+async fn handlers_know_who_calls_and_what_its_limits_say_and_the_gateway_pays_nothing_for_it() {
+    let place = Place::new(PLANS, "free").await;
+    place.send(place.get("/")).await;
+    let request = place.inner.seen.lock().pop().unwrap();
+    let decision = request.extensions().get::<Decision>().unwrap();
+    assert_eq!((decision.account(), decision.tier()), (Some("acme"), Some("free")));
+    assert_eq!(
+        (decision.id(), decision.mode()),
+        (header_of(&request, "x-sluicegate-decision"), Mode::Normal)
+    );
+    let left: Vec<_> = decision.limits().map(|limit| (limit.name, limit.limit, limit.remaining)).collect();
+    assert_eq!(left, [("rate", 10, 1), ("quota", 50, 49)]);
+    assert_eq!(decision.limit("rate").unwrap().reset, std::time::Duration::from_millis(100));
+
+    place.send_by(&SluicegateLayer::of_gateway(Arc::clone(&place.engine)), place.get("/")).await;
+    let request = place.inner.seen.lock().pop().unwrap();
+    assert!(request.extensions().get::<Decision>().is_none());
+}
+
+#[tokio::test]
+async fn a_handler_says_what_its_request_cost_be_it_more_or_less() {
+    let place = Place::new("tiers: {wide: {rate: 100, burst: 100, quota: 1_000}}", "wide").await;
+    assert!(place.send(place.get("/")).await.status().is_success());
+    assert!(place.inner.seen.lock().pop().unwrap().extensions().get::<InFlight>().is_none());
+    assert_eq!(place.used("quota").await, 1);
+    let holding = SluicegateLayer::new(Arc::clone(&place.engine)).holding();
+    for (said, used) in [(&[7][..], 8), (&[0], 8), (&[5, 2], 10), (&[], 11)] {
+        let response = place.send_by(&holding, place.get("/")).await;
+        let request = place.inner.seen.lock().pop().unwrap();
+        said.iter().for_each(|cost| request.extensions().get::<InFlight>().unwrap().cost(*cost));
+        drop(request);
+        response.into_body().collect().await.unwrap();
+        assert_eq!(place.used("quota").await, used, "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn where_a_caller_comes_from_is_found_where_the_server_has_it() {
+    #[derive(Clone)]
+    struct Theirs(std::net::SocketAddr);
+    let policy = "{tiers: {wide: {rate: 100}}, edge: {rate: 1, burst: 1}}";
+    let place = Place::new(policy, "wide").await;
+    let layer = SluicegateLayer::new(Arc::clone(&place.engine))
+        .peer_from(|extensions| extensions.get::<Theirs>().map(|peer| peer.0));
+    for (peer, expected) in [("192.0.2.1:1", 200), ("192.0.2.1:2", 429), ("192.0.2.2:1", 200)] {
+        let request = place.get("/").extension(Theirs(peer.parse().unwrap()));
+        assert_eq!(place.send_by(&layer, request).await.status(), expected, "{peer}");
+    }
+}
+
+#[tokio::test]
+async fn a_failed_call_is_given_back_where_the_plan_says_so() {
+    let mut place = Place::new(PLANS, "kind").await;
+    drop(place.send(place.get("/")).await);
+    place.inner.status = StatusCode::BAD_GATEWAY;
+    drop(place.send(place.get("/")).await);
+    place.inner.seen.lock().clear();
+    assert_eq!(place.used("quota").await, 1);
+}
+
+#[tokio::test]
+async fn a_repeat_is_passed_on_with_its_name_and_charged_once() {
+    let place = Place::new("tiers: {wide: {rate: 100, burst: 100, quota: 9}}", "wide").await;
+    let post =
+        |path: &str| Request::post(path).header("x-api-key", &place.key).header("idempotency-key", "a");
+    for _ in 0..3 {
+        assert_eq!(place.send(post("/orders?a=1")).await.status(), 200);
+    }
+    assert_eq!(place.used("quota").await, 1);
+    let decisions: Vec<_> =
+        place.inner.seen.lock().iter().map(|seen| seen.headers()["x-sluicegate-decision"].clone()).collect();
+    assert_eq!((decisions.len(), &decisions[0]), (3, &decisions[2]));
+    assert!(place.inner.seen.lock().iter().all(|seen| seen.headers()["idempotency-key"] == "a"));
+    for path in ["/orders?a=2", "/orders", "/else?a=1"] {
+        let conflict = place.send(post(path)).await;
+        assert_eq!(conflict.status(), 422, "{path}");
+        assert_eq!(header(&conflict, "content-type"), Some("application/problem+json"));
+    }
+    assert_eq!(place.send(post("/orders").header("idempotency-key", "b")).await.status(), 400);
+    assert_eq!(place.inner.calls.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
+async fn of_two_promises_the_smaller_stands() {
+    let mut place = Place::new(PLANS, "free").await;
+    place.inner.headers.insert("x-ratelimit-remaining", "0".parse().unwrap());
+    place.inner.headers.insert("x-ratelimit-limit", "3".parse().unwrap());
+    place.inner.headers.insert("ratelimit", "\"theirs\";r=900;t=1".parse().unwrap());
+    let response = place.send(place.get("/")).await;
+    assert_eq!(header(&response, "x-ratelimit-remaining"), Some("0"));
+    assert_eq!(header(&response, "x-ratelimit-limit"), Some("3"));
+    assert_eq!(header(&response, "ratelimit-remaining"), Some("1"));
+    assert!(header(&response, "ratelimit").unwrap().starts_with("\"rate\";r=1"));
+}
+
+#[tokio::test]
+async fn a_route_with_an_upstream_of_its_own_names_it() {
+    let place = Place::new(PLANS, "free").await;
+    place.send(place.get("/elsewhere")).await;
+    let seen = place.inner.seen.lock();
+    let passed = seen[0].extensions().get::<sluicegate_tower::gateway::RouteUpstream>().unwrap();
+    assert_eq!(passed.upstream.as_str(), "http://127.0.0.1:1");
+}
+
+#[tokio::test]
+async fn in_strict_mode_the_service_is_asked_once_the_record_is_on_disk() {
+    let policy = "{tiers: {free: {rate: 10, quota: 50}}, ledger: {durability: strict}}";
+    let place = Place::new(policy, "free").await;
+    assert_eq!(place.send(place.get("/")).await.status(), 200);
+    assert_eq!(place.engine.spool().durable(), place.engine.spool().tail());
+}
+
+/// A service that never answers.
+#[derive(Clone)]
+struct Silent;
+
+impl Service<Request<()>> for Silent {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = std::future::Pending<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<()>) -> Self::Future {
+        std::future::pending()
+    }
+}
+
+#[tokio::test]
+async fn a_place_at_the_service_is_free_with_the_head_of_its_answer_or_when_nobody_waits() {
+    let place = Place::new("{tiers: {free: {rate: 1_000}}, shedding: {}}", "free").await;
+    let in_flight = || place.engine.loads().look().in_flight;
+    let response = place.send(place.get("/")).await;
+    assert_eq!((response.status(), in_flight()), (StatusCode::OK, 0), "before the body was read");
+    let mut silent = SluicegateLayer::new(Arc::clone(&place.engine)).layer(Silent);
+    let mut ask = || silent.call(place.get("/").body(()).unwrap());
+    let mut waiting = vec![ask(), ask()];
+    assert_eq!(in_flight(), 2);
+    waiting.pop();
+    assert_eq!(in_flight(), 1);
+    while in_flight() < place.engine.loads().look().limit {
+        waiting.push(ask());
+    }
+    let refused = place.send(place.get("/")).await;
+    assert_eq!(
+        (refused.status(), header(&refused, "retry-after")),
+        (StatusCode::SERVICE_UNAVAILABLE, Some("1"))
+    );
+    assert_eq!(place.inner.calls.load(Ordering::Relaxed), 1);
+    drop(waiting);
+    assert_eq!(in_flight(), 0);
+}

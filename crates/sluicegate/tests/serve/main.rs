@@ -1,0 +1,52 @@
+//! The real binary over real sockets: what it answers, and what it survives.
+//!
+//! `SLUICEGATE_BLESS=1` rewrites the golden answers; `SLUICEGATE_SLOW=1` kills and asks ten times as often.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+#![expect(clippy::panic, reason = "an answer that may not be fails its test with what it was")]
+
+mod alerting;
+mod alerts;
+mod answers;
+mod attacks;
+mod audit;
+mod bad_bytes;
+mod bad_input;
+mod bed;
+mod blocks;
+mod books;
+mod clients;
+mod dashboard;
+mod faces;
+mod failover;
+mod forgetful_bucket;
+mod full_disk;
+#[path = "../cli/golden.rs"]
+mod golden;
+mod grpc;
+mod kills;
+mod million;
+mod nodes;
+mod outages;
+mod overload;
+mod plan_changes;
+mod privacy;
+mod quick_start;
+mod races;
+mod readme;
+mod repeats;
+mod repeats_of_nodes;
+mod resp;
+mod secured_stores;
+mod settling;
+mod shown;
+mod slots;
+mod stalls;
+mod start;
+mod stop;
+mod storm;
+mod strict;
+mod tally;
+mod traces;
+mod tracker;
+mod traffic;
+mod unfit_stores;

@@ -1,6 +1,0 @@
-//! Tiers with their limits as they are meant, each with the bound that it promises.
-
-mod explained;
-pub(super) mod list;
-
-pub use explained::{ExplainedLimit, ExplainedTier, ExplainedTiers};
