@@ -238,9 +238,10 @@ impl Engine {
                 // Nothing was done: what is refused in a crowd is held against nobody.
                 Ok((_, Answer::Denied(_), _)) if self.has_grown(&mut caller.watched) => {}
                 Ok((settled, answer, shown)) => {
-                    let standing = self.stood(&caller.watched, reputation);
+                    let (standing, watched) = (self.stood(&caller.watched, reputation), caller.watched);
                     let mut decision = way.conclude(caller, permit, settled, answer, shown);
                     decision.standing = standing;
+                    watched.show_own_part(&mut decision.limits);
                     return decision;
                 }
                 Err(NotSettled::Elsewhere(bucket)) => {
@@ -296,20 +297,12 @@ impl Engine {
                 Err(NotSettled::Elsewhere(Reputation::bucket(u8::try_from(remaining).unwrap_or(u8::MAX))))
             }
             Outcome::Conflicts => Err(NotSettled::Otherwise(ErrorCode::IdempotencyConflict)),
-            Outcome::Refused { .. } if !plan.is_plain() => {
-                let mut answer = answer_of(plan, outcome);
-                if let Answer::Denied(denial) = &mut answer
-                    && let Some(blocked_for) = self.held_against(way, &caller.watched, plan, readings)
-                {
-                    // Whoever waits as long as it is told must not come too early.
-                    denial.retry_after = denial.retry_after.max(blocked_for);
-                }
-                Ok(answer)
+            Outcome::Refused { by, retry_after } => {
+                let retry_after = self.told_wait(way, caller, plan, readings, retry_after);
+                Ok(answer_of(plan, Outcome::Refused { by, retry_after }))
             }
-            Outcome::NeverFits { by } if self.would_fit(caller, plan, by) => {
-                Ok(Answer::Denied(self.too_large_for_now(way, caller, plan, by, readings)))
-            }
-            _ => Ok(answer_of(plan, outcome)),
+            Outcome::NeverFits { by } => Ok(self.too_large(way, caller, plan, by, readings)),
+            Outcome::Admitted { .. } => Ok(Answer::Admitted),
         }
     }
 

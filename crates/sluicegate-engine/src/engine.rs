@@ -21,6 +21,7 @@ use sluicegate_store::redis::blocks::SharedBlocks;
 use crate::abuse::Blocking;
 use crate::alerting::Alerting;
 use crate::clock::Clock;
+use crate::hold_times::HoldTimes;
 use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
 use crate::ids::DecisionIds;
 use crate::in_flight::InFlight;
@@ -80,6 +81,7 @@ pub struct Engine {
     pub(crate) names: Names,
     pub(crate) permits: Permits,
     pub(crate) in_flight: InFlight,
+    pub(crate) holds: HoldTimes,
     pub(crate) repeats: Repeats,
     pub(crate) ids: DecisionIds,
     pub(crate) counters: Counters,
@@ -166,6 +168,7 @@ impl Engine {
             names: found.names,
             permits: Permits::default(),
             in_flight: InFlight::default(),
+            holds: HoldTimes::default(),
             repeats: found.repeats,
             ids: DecisionIds::new(parts.random),
             counters: Counters::default(),

@@ -21,4 +21,6 @@ mod sliding_log;
 mod thresholds;
 mod thresholds_shared;
 mod throttle;
+mod told;
+mod told_shared;
 mod vouched;
