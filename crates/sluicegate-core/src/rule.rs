@@ -137,8 +137,8 @@ impl Rule {
         }
     }
 
-    /// What it allows per its window, as it was sold: for a bucket the amount and not the burst, 10 for `10/s`, and 6 for
-    /// 60 % of that.
+    /// What it allows per its window, as it was sold: for a bucket the amount and not the burst, 10 for `10/s`, and 6
+    /// for 60 % of that.
     pub fn per_window(&self) -> u64 {
         match self {
             Self::TokenBucket(bucket) => bucket.per_window(),

@@ -9,8 +9,8 @@ use crate::rule::{Answer, Rule};
 use crate::settle::Reading;
 use crate::time::Nanos;
 
-/// Whether `cost` fits `limit`, or after how long, if nobody else calls. `written` is the same limit's rule as the meter
-/// was read under.
+/// Whether `cost` fits `limit`, or after how long, if nobody else calls. `written` is the same limit's rule as the
+/// meter was read under.
 pub fn wait_at(limit: &Limit, cost: u64, written: &Rule, reading: &Reading) -> Answer {
     match (&limit.rule, written) {
         (Rule::TokenBucket(bucket), Rule::TokenBucket(written)) => match bucket.burst().checked_sub(cost) {

@@ -1,7 +1,7 @@
 //! How long requests have held their slots lately, by tier: what a refused caller is told to wait for one.
 //!
-//! A slot is free when its request ends, which nobody knows. The mean of recent requests of the tier is the estimate: an
-//! exponentially weighted one, in a table of fixed size whose entries are replaced when two tiers meet in one.
+//! A slot is free when its request ends, which nobody knows. The mean of recent requests of the tier is the estimate:
+//! an exponentially weighted one, in a table of fixed size whose entries are replaced when two tiers meet in one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,8 +23,8 @@ const WEIGHT: u64 = 8;
 /// The unit of the mean: a sixteenth of a millisecond, of which 2^32 last for three days.
 const UNIT_NS: u64 = 62_500;
 
-/// The mean hold time of each tier. An entry has the number of the tier in its upper half and the mean in the lower one,
-/// at least 1; 0 is an entry that was never used.
+/// The mean hold time of each tier. An entry has the number of the tier in its upper half and the mean in the lower
+/// one, at least 1; 0 is an entry that was never used.
 #[derive(Debug)]
 pub(crate) struct HoldTimes(Box<[AtomicU64]>);
 

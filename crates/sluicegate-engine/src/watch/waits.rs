@@ -73,8 +73,8 @@ impl Engine {
         }
     }
 
-    /// After how long a request is admitted that its caller's limits refuse, as they are now or because they are smaller
-    /// than what it bought. Nothing: never, whatever it waits for.
+    /// After how long a request is admitted that its caller's limits refuse, as they are now or because they are
+    /// smaller than what it bought. Nothing: never, whatever it waits for.
     #[cold]
     fn wait_of(
         &self,
