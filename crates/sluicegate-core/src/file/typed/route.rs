@@ -20,5 +20,5 @@ body! {
 
 words! {
     /// What a repeat costs.
-    enum RepeatsWord { Free = "free", Charged = "charged" }
+    enum RepeatsWord { AfterFailure = "after_failure", Free = "free", Charged = "charged" }
 }
