@@ -12,6 +12,7 @@ use super::{Attempt, Caller, Next, Question, RequestContext};
 use crate::ErrorCode;
 use crate::decision::{Answer, Decision, Denial};
 use crate::engine::Engine;
+use crate::idempotency::ReplayRule;
 use crate::permit::Kept;
 use crate::request::Hold;
 
@@ -183,7 +184,9 @@ impl Engine {
             && context.mode() == Mode::Charge
             && (context.request.hold == Hold::Yes
                 || permit.plan.tariff.has(Axis::Concurrency)
-                || permit.plan.refund_on == RefundOn::ServerError);
+                || permit.plan.refund_on == RefundOn::ServerError
+                // How an attempt ends decides whether its repeat is free.
+                || permit.name.is_some_and(|name| name.rule == ReplayRule::AfterFailure));
         let mut decision = context.decision(caller, permit.route, answer);
         if decision.is_admitted() {
             // A repeat has the decision that it repeats. A refusal is a new one.
