@@ -13,7 +13,7 @@ use sluicegate_core::time::Nanos;
 use sluicegate_core::wait::wait_at;
 
 use super::steps::Watched;
-use crate::decide::{Caller, Way, answer_of, refusal};
+use crate::decide::{Caller, RequestContext, answer_of, refusal};
 use crate::decision::Answer;
 use crate::engine::Engine;
 
@@ -36,7 +36,7 @@ impl Engine {
     #[inline]
     pub(crate) fn told_wait(
         &self,
-        way: &Way<'_>,
+        context: &RequestContext<'_>,
         caller: &Caller,
         plan: &ChargePlan<'_>,
         readings: &Readings,
@@ -48,9 +48,9 @@ impl Engine {
         }
         if let Some(bucket) = fallen_from(plan, readings) {
             let known = Known { share: bucket.share().and(caller.watched.share), wait };
-            wait = self.wait_of(way.policy.policy(), caller, plan, readings, Some(known)).unwrap_or(wait);
+            wait = self.wait_of(context.policy.policy(), caller, plan, readings, Some(known)).unwrap_or(wait);
         }
-        let blocked_for = self.held_against(way, &caller.watched, plan, readings);
+        let blocked_for = self.held_against(context, &caller.watched, plan, readings);
         wait.max(blocked_for.unwrap_or(Nanos::ZERO))
     }
 
@@ -58,13 +58,13 @@ impl Engine {
     #[cold]
     pub(crate) fn too_large(
         &self,
-        way: &Way<'_>,
+        context: &RequestContext<'_>,
         caller: &Caller,
         plan: &ChargePlan<'_>,
         by: usize,
         readings: &Readings,
     ) -> Answer {
-        match self.wait_of(way.policy.policy(), caller, plan, readings, None) {
+        match self.wait_of(context.policy.policy(), caller, plan, readings, None) {
             Some(wait) => Answer::Denied(refusal(plan.charges().get(by).map(|charge| charge.limit), wait)),
             None => {
                 let by = never_fits(caller, plan, readings).unwrap_or(by);
