@@ -13,16 +13,16 @@ use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::settle::Readings;
 use sluicegate_core::tariff::{Charges, Request};
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Idempotency, Kind, Position, ReadError, Record};
+use sluicegate_ledger::{Kind, Position, ReadError, Record};
 use sluicegate_store::database::DatabaseError;
 use sluicegate_store::directory::Directory;
 use sluicegate_store::meters::MeterTable;
 
 use crate::clock_keeping::{TimeMark, confirmed_time};
 use crate::engine::{Counters, Engine, EngineParts, Found};
+use crate::idempotency::{IdempotencyTable, KnownName};
 use crate::ids::DecisionId;
 use crate::names::Names;
-use crate::repeats::Repeats;
 use crate::save::Saved;
 use crate::snapshot::{PolicySnapshot, ReloadError};
 
@@ -141,13 +141,13 @@ impl Engine {
             torn: report.torn,
             unreadable: checkpoint.unreadable,
         };
-        let Loaded { meters, repeats, position, limits, .. } = checkpoint;
+        let Loaded { meters, idempotency, position, limits, .. } = checkpoint;
         let ended_after = clock.now().as_nanos().saturating_sub(snapshot.blocks_memory().0);
         let blocks = parts.database.load_blocks(Timestamp::from_nanos(ended_after));
         let blocks = blocks.map_err(RecoverError::Database)?;
         let saved = Saved { position, limits };
         let time_mark = TimeMark { confirmed, latest_plausible };
-        let found = Found { snapshot, meters, names, repeats, saved, blocks, time_mark };
+        let found = Found { snapshot, meters, names, idempotency, saved, blocks, time_mark };
         let engine = Self::assemble(parts, found, clock);
         // No record says it, so only the next checkpoint keeps it.
         rebuilt.into_iter().for_each(|home| engine.watch.touched.add(home));
@@ -158,7 +158,7 @@ impl Engine {
 /// The last checkpoint, in memory.
 struct Loaded {
     meters: MeterTable,
-    repeats: Repeats,
+    idempotency: IdempotencyTable,
     position: Position,
     limits: u32,
     homes: usize,
@@ -171,13 +171,14 @@ impl Loaded {
     fn from(parts: &EngineParts) -> Result<Self, RecoverError> {
         let mut book = Vec::new();
         let mut rows = Vec::new();
-        let repeats = Repeats::default();
+        let idempotency = IdempotencyTable::default();
         let loaded = parts.database.load_checkpoint(
             |_, image| book.push(image.to_vec()),
             |row| rows.push((HomeId(row.home), Position(row.position), row.image.to_vec())),
             |row| {
-                let (home, name) = (HomeId(row.home), Idempotency { key: row.key, request: row.request });
-                repeats.hold(home, row.key).remember(home, name, DecisionId(row.decision), row.at);
+                let home = HomeId(row.home);
+                let known = KnownName::recovered(DecisionId(row.decision), row.request, row.at);
+                idempotency.hold(home, row.key).put(home, row.key, known);
             },
         );
         let position = Position(loaded.map_err(RecoverError::Database)?);
@@ -192,7 +193,7 @@ impl Loaded {
                 Err(_) => unreadable += 1,
             }
         }
-        Ok(Self { meters, repeats, position, limits, homes: rows.len() - unreadable, unreadable, ahead })
+        Ok(Self { meters, idempotency, position, limits, homes: rows.len() - unreadable, unreadable, ahead })
     }
 }
 
@@ -218,10 +219,14 @@ impl Replay<'_> {
     fn count(&mut self, position: Position, record: &Record) {
         self.latest = self.latest.max(record.at);
         if let Some(name) = record.idempotency {
-            let mut shard = self.checkpoint.repeats.hold(record.home, name.key);
+            let mut shard = self.checkpoint.idempotency.hold(record.home, name.key);
+            let decision = DecisionId(record.decision);
             match record.kind {
-                Kind::Charge => shard.remember(record.home, name, DecisionId(record.decision), record.at),
-                Kind::Refund => shard.forget(record.home, name, DecisionId(record.decision)),
+                Kind::Charge => {
+                    let known = KnownName::recovered(decision, name.request, record.at);
+                    shard.put(record.home, name.key, known);
+                }
+                Kind::Refund => shard.forget(record.home, name.key, decision),
                 Kind::Correction => {}
             }
         }
