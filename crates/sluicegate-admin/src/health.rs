@@ -5,6 +5,7 @@ use axum::extract::State;
 use serde::Serialize;
 use sluicegate_engine::StoreMode;
 use sluicegate_ledger::Health;
+use sluicegate_store::identity::StoreState;
 use utoipa::ToSchema;
 
 use super::auth::Call;
@@ -34,6 +35,11 @@ pub(crate) struct StoreHealth {
     /// `degraded`: the store is away, and this node decides by what the policy says for that.
     #[schema(example = "normal")]
     mode: &'static str,
+    /// Whether it is the store that this node knows. `emptied`: it has lost its accounts and keys. `other`: it is another
+    /// one. In both cases nothing is written to it until it is restored or adopted, and only callers are served that the
+    /// node has seen lately.
+    #[schema(example = "known")]
+    directory: &'static str,
 }
 
 /// Which store.
@@ -113,10 +119,11 @@ pub(crate) async fn health(State(admin): State<Shared>, call: Call) -> Json<Heal
     let ledger = LedgerHealth::from(admin.engine.spool().health());
     let rejected = admin.reload.last().rejected;
     let mode = admin.engine.store_mode();
+    let directory = admin.engine.directory().store_state();
     let kind = if admin.engine.is_shared() { StoreKind::Redis } else { StoreKind::Embedded };
     Json(HealthBody {
-        status: match (&ledger.state, &rejected, mode) {
-            (LedgerState::Good, None, StoreMode::Normal) => Status::Ok,
+        status: match (&ledger.state, &rejected, mode, directory) {
+            (LedgerState::Good, None, StoreMode::Normal, StoreState::Known) => Status::Ok,
             _ => Status::Degraded,
         },
         version: env!("CARGO_PKG_VERSION"),
@@ -127,7 +134,7 @@ pub(crate) async fn health(State(admin): State<Shared>, call: Call) -> Json<Heal
                 .map(|rejected| RejectedHealth { at: instant::text(rejected.at), problems: rejected.count }),
         },
         ledger,
-        store: StoreHealth { kind, mode: mode.as_str() },
+        store: StoreHealth { kind, mode: mode.as_str(), directory: directory.as_str() },
     })
 }
 

@@ -15,6 +15,7 @@ mod changes;
 mod clients;
 mod dashboard;
 mod decisions;
+mod directory;
 mod events;
 mod health;
 mod input;
@@ -112,6 +113,7 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(keys::list::list, keys::create::create))
         .routes(routes!(keys::show::show, keys::revoke::revoke))
         .routes(routes!(keys::rotate::rotate))
+        .routes(routes!(directory::adopt))
         .routes(routes!(blocks::list::list, blocks::create::create, blocks::delete::delete_of))
         .routes(routes!(blocks::delete::delete))
         .routes(routes!(clients::show::show))

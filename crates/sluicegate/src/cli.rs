@@ -6,6 +6,7 @@ mod audit;
 mod block;
 mod check;
 mod client;
+mod directory;
 mod explain;
 mod key;
 mod top;
@@ -28,6 +29,7 @@ pub(crate) use audit::{Audit, AuditVerify};
 pub(crate) use block::{Block, BlockAdd, BlockList, BlockRemove};
 pub(crate) use check::Check;
 pub(crate) use client::{Client, ClientReset, ClientShow};
+pub(crate) use directory::{Directory, DirectoryAdopt};
 pub(crate) use explain::Explain;
 pub(crate) use key::{Key, KeyCreate, KeyList, KeyRevoke, KeyRotate, KeyShow};
 pub(crate) use top::Top;
@@ -86,6 +88,13 @@ Example:
 Example:
   sluicegate key create acme --name production")]
     Key(Key),
+
+    /// Take over the store of accounts and keys as a whole.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Example:
+  sluicegate directory adopt")]
+    Directory(Directory),
 
     /// Block callers, list who is blocked, and lift blocks.
     #[command(subcommand)]

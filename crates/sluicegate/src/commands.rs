@@ -10,6 +10,7 @@ mod check;
 mod client;
 mod completions;
 mod config;
+mod directory;
 mod explain;
 mod key;
 mod ready;
@@ -24,6 +25,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<Exit> {
         Command::Config(command) => config::run(command),
         Command::Account(command) => account::run(command),
         Command::Key(command) => key::run(command),
+        Command::Directory(command) => directory::run(command),
         Command::Block(command) => block::run(command),
         Command::Client(command) => client::run(command),
         Command::Usage(command) => usage::run(command),

@@ -17,6 +17,9 @@ Examples:
   sluicegate usage show
   sluicegate usage show acme --from 7d
   sluicegate usage show acme --from 2026-11-01 --to 2026-12-01 --step month --json | jq .total
+  sluicegate usage show acme~3763536543744000
+
+An account that was deleted is shown by its name and unique id; by its name alone while nobody else has that.
 
 Each node keeps books of its own requests; files that were exported bring them together.
 

@@ -15,6 +15,7 @@ mod bed;
 mod blocks;
 mod books;
 mod clients;
+mod counted_serials;
 mod dashboard;
 mod faces;
 mod failover;
@@ -23,6 +24,7 @@ mod full_disk;
 #[path = "../cli/golden.rs"]
 mod golden;
 mod grpc;
+mod identity;
 mod kills;
 mod million;
 mod nodes;

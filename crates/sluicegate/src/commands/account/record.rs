@@ -9,6 +9,7 @@ use crate::table::{cell, facts};
 #[derive(Deserialize)]
 pub(super) struct AccountRecord {
     pub(super) id: String,
+    uid: String,
     pub(super) name: String,
     pub(super) tier: String,
     custom: Option<Value>,
@@ -35,6 +36,7 @@ impl AccountRecord {
             ("billing day", self.billing_day.map_or_else(|| "1".to_owned(), |day| day.to_string())),
             ("time zone", self.timezone.clone().unwrap_or_else(|| "UTC".to_owned())),
             ("created", self.created_at.clone()),
+            ("unique id", self.uid.clone()),
         ];
         if let Some(limits) = &self.custom {
             known.push(("negotiated", limits.to_string()));
