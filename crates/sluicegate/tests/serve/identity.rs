@@ -95,12 +95,13 @@ fn after_a_store_was_emptied_the_first_new_customer_inherits_nothing() {
 fn after_a_restart_on_an_emptied_store_the_first_new_customer_inherits_nothing() {
     let redis = RedisServer::new(Engine::Redis);
     let mut bed = node(POLICY, &redis.url());
-    let (_, uid) = customer(&bed);
+    let (key, uid) = customer(&bed);
     bed.server.terminate();
     bed.server.wait();
     redis.ask(&["FLUSHALL"]);
     bed.restart();
-    // A customer whom this process never saw cannot be told from a stranger.
+    // A customer whom this process never saw cannot be told from a stranger: nobody is told that the key is invalid.
+    assert_eq!(bed.check(&json!({"key": key})).json()["error"], "unavailable");
     expect_no_inheritance(&bed, &uid);
 }
 
