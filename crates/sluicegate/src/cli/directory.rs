@@ -13,12 +13,13 @@ Examples:
   sluicegate directory adopt
   sluicegate directory adopt --data-dir /var/lib/sluicegate --yes
 
-A data directory belongs to the store that it was first used with: its ledger counts the usage of that store's accounts.
-With another store the server does not start; on a store that was emptied it starts, serves the callers that it knows,
-and changes nothing. If the accounts can be restored from a backup of the store, do that instead.
+A data directory belongs to the store that it was first used with: its ledger counts the usage of
+that store's accounts. With another store the server does not start. On a store that was emptied it
+starts, serves the callers that it knows, and changes nothing. If the accounts can be restored from
+a backup of the store, do that instead.
 
-If a server has the data directory open, it adopts its store at once. Otherwise the next start takes over the store that
-it finds. Where several nodes share a store that was emptied, one of them is enough.
+If a server has the data directory open, it adopts its store at once. Otherwise the next start takes
+over the store that it finds. Where nodes share a store that was emptied, one of them is enough.
 
 Exit status: 0 adopted, 1 failed, 2 wrong usage.")]
     Adopt(DirectoryAdopt),
