@@ -9,7 +9,8 @@ use crate::table::{cell, facts};
 #[derive(Deserialize)]
 pub(super) struct AccountRecord {
     pub(super) id: String,
-    uid: String,
+    /// Servers of earlier versions say none.
+    uid: Option<String>,
     pub(super) name: String,
     pub(super) tier: String,
     custom: Option<Value>,
@@ -36,8 +37,8 @@ impl AccountRecord {
             ("billing day", self.billing_day.map_or_else(|| "1".to_owned(), |day| day.to_string())),
             ("time zone", self.timezone.clone().unwrap_or_else(|| "UTC".to_owned())),
             ("created", self.created_at.clone()),
-            ("unique id", self.uid.clone()),
         ];
+        known.extend(self.uid.clone().map(|uid| ("unique id", uid)));
         if let Some(limits) = &self.custom {
             known.push(("negotiated", limits.to_string()));
         }
