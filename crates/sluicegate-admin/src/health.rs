@@ -35,9 +35,9 @@ pub(crate) struct StoreHealth {
     /// `degraded`: the store is away, and this node decides by what the policy says for that.
     #[schema(example = "normal")]
     mode: &'static str,
-    /// Whether it is the store that this node knows. `emptied`: it has lost its accounts and keys. `other`: it is another
-    /// one. In both cases nothing is written to it until it is restored or adopted, and only callers are served that the
-    /// node has seen lately.
+    /// Whether it is the store that this node knows. `emptied`: it has lost its accounts and keys. `other`: it is
+    /// another one. In both cases nothing is written to it until it is restored or adopted, and only callers are served
+    /// that the node has seen lately.
     #[schema(example = "known")]
     directory: &'static str,
 }
