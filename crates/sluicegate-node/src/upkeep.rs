@@ -202,7 +202,7 @@ fn log_store(known: &mut StoreState, now: StoreState) {
     }
     match now {
         StoreState::Known => {
-            tracing::info!(store = now.as_str(), "the store is the one that this node knows")
+            tracing::info!(store = now.as_str(), "the store is the one that this node knows");
         }
         StoreState::Emptied | StoreState::Other => tracing::error!(store = now.as_str(), "{now}"),
     }

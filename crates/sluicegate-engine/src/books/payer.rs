@@ -21,7 +21,7 @@ pub struct UsagePayer {
 }
 
 impl UsagePayer {
-    fn of(record: AccountRecord) -> Self {
+    fn of(record: &AccountRecord) -> Self {
         let id = Some(record.id.to_string());
         Self { serial: record.serial, id, deleted_at: record.deleted_at, earlier: Vec::new() }
     }
@@ -50,7 +50,7 @@ impl Books {
         let found = living.or_else(|| (!deleted.is_empty()).then(|| deleted.remove(0)));
         if let Some(record) = found {
             let earlier = deleted.iter().map(|record| record.serial).collect();
-            return Ok(UsagePayer { earlier, ..UsagePayer::of(record) });
+            return Ok(UsagePayer { earlier, ..UsagePayer::of(&record) });
         }
         match name.strip_prefix(UNKNOWN_ACCOUNT).and_then(|serial| serial.parse().ok()) {
             Some(serial) => self.payer_by_serial(None, serial).await,
@@ -65,7 +65,7 @@ impl Books {
             Some(record) if id.is_some_and(|id| record.id.as_str() != id) => {
                 Err(AskError::Unknown(Which::Account))
             }
-            Some(record) => Ok(UsagePayer::of(record)),
+            Some(record) => Ok(UsagePayer::of(&record)),
             // The ledger has what the directory has lost.
             None => Ok(UsagePayer { serial, id: None, deleted_at: None, earlier: Vec::new() }),
         }
