@@ -1,46 +1,12 @@
-//! `refund_on: 5xx` through the real binary: what is given back, for whose failure, and what never is.
+//! `refund_on: 5xx` through the real binary: nothing is given back for a failure of the caller's own making.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use sluicegate_testkit::http::{Asked, Caller, connect};
-use sluicegate_testkit::redis::{Engine, RedisLaunch};
+use sluicegate_testkit::http::connect;
 use sluicegate_testkit::upstream::Upstream;
-use sluicegate_testkit::wait;
 
 use crate::bed::Bed;
-use crate::nodes::node_with;
-use crate::repeats::failing;
-
-const POLICY: &str = "tiers: {kind: {rate: 2/hour, burst: 10, quota: 1_000, refund_on: 5xx}}";
-
-/// Sends 300 requests to an upstream that answers each with 503.
-fn a_failing_upstream_refills_no_rate(bed: &Bed) {
-    let key = bed.customer("acme", "kind");
-    let mut gateway = Caller::new(bed.server.gateway());
-    let statuses: Vec<u16> =
-        (0..300).map(|_| gateway.send(&Asked::get("/").key(&key)).unwrap().status).collect();
-    let reached = statuses.iter().filter(|status| **status == 503).count();
-    assert_eq!(reached, 10, "{statuses:?}");
-    assert!(statuses[10..].iter().all(|status| *status == 429), "{statuses:?}");
-    wait::until("the quota is given back", || (bed.used("acme", "quota") == 0).then_some(()));
-    assert_eq!(bed.used("acme", "rate"), 10, "the rate protects the service, and is not");
-}
-
-#[test]
-fn requests_that_fail_at_the_upstream_use_the_rate_and_no_quota() {
-    let upstream = failing(usize::MAX);
-    let bed = Bed::start_with(POLICY, |launch| launch.arg("--upstream").arg(upstream.url()));
-    a_failing_upstream_refills_no_rate(&bed);
-}
-
-#[test]
-fn requests_that_fail_at_the_upstream_use_the_rate_and_no_quota_on_redis() {
-    let upstream = failing(usize::MAX);
-    let redis = RedisLaunch::new(Engine::Redis).start();
-    let bed = node_with(POLICY, &redis.url(), |launch| launch.arg("--upstream").arg(upstream.url()));
-    a_failing_upstream_refills_no_rate(&bed);
-}
 
 /// An upstream that reads all of a request, and fails if that ends early.
 fn strict() -> Upstream {
