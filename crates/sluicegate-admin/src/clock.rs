@@ -29,8 +29,8 @@ pub(crate) struct ConfirmedBody {
 
 /// Confirm a clock that leapt ahead
 ///
-/// This node follows it at once, instead of when it has lasted. Quotas go on in the period of that time, hours before it
-/// are closed, and records that are too old by it are deleted: there is no way back.
+/// This node follows it at once, instead of when it has lasted. Quotas go on in the period of that time, hours before
+/// it are closed, and records that are too old by it are deleted: there is no way back.
 #[utoipa::path(
     post,
     path = "/admin/v1/clock/confirm",

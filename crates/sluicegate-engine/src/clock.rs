@@ -1,8 +1,8 @@
 //! The one place that reads a clock.
 //!
-//! Time runs with the monotonic clock, anchored to the wall clock when the process starts, so it never runs backwards.
-//! Where the wall clock is ahead, time jumps to it if that is plausible or confirmed (`gate.rs`); where it was set back,
-//! time goes on as it did until the next start. See `docs/time.md`.
+//! Time runs with the monotonic clock, anchored to the wall clock when the process starts, so it never runs
+//! backwards. Where the wall clock is ahead, time jumps to it if that is plausible or confirmed (`gate.rs`); where it
+//! was set back, time goes on as it did until the next start. See `docs/time.md`.
 
 mod gate;
 mod source;

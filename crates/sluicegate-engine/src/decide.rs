@@ -1,12 +1,12 @@
 //! The decision flow, as one list of steps. It exists once, whatever store the meters are in:
 //!
 //! 1. [`Engine::begin`]: policy snapshot, id and time are taken once ([`RequestContext`]).
-//! 2. [`Engine::prepare`] (`prepare.rs`): per-IP limit, identity (`identify.rs`), blocks, route, scope, load shedding. It
-//!    ends in a decision, or in an [`Attempt`]: a question to the meters.
-//! 3. A driver asks the meters and writes the record: `memory.rs` in this process, `redis.rs` in a store that nodes share,
-//!    which falls back to `memory.rs` while the store cannot be reached.
-//! 4. [`Engine::judge`] and [`Engine::conclude`] (`conclude.rs`): what the answer means. It ends in a decision, or in the
-//!    next question.
+//! 2. [`Engine::prepare`] (`prepare.rs`): per-IP limit, identity (`identify.rs`), blocks, route, scope, load
+//!    shedding. It ends in a decision, or in an [`Attempt`]: a question to the meters.
+//! 3. A driver asks the meters and writes the record: `memory.rs` in this process, `redis.rs` in a store that nodes
+//!    share, which falls back to `memory.rs` while the store cannot be reached.
+//! 4. [`Engine::judge`] and [`Engine::conclude`] (`conclude.rs`): what the answer means. It ends in a decision, or in
+//!    the next question.
 //!
 //! Steps 2 and 4 do no I/O and never wait. A driver is a loop over them.
 

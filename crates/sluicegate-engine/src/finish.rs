@@ -115,7 +115,8 @@ impl Engine {
                 recorded?;
             }
             _ => {
-                // First, and whatever becomes of the rest: nobody waits for a slot because a refund could not be recorded.
+                // First, and whatever becomes of the rest: nobody waits for a slot because a refund could not be
+                // recorded.
                 self.release_slot(permit, now);
                 self.settle_difference(permit, finished, now)?;
             }

@@ -1,4 +1,5 @@
-//! Idempotency keys, the callers' own names for requests: which were charged within a day, and whether a repeat is free.
+//! Idempotency keys, the callers' own names for requests: which were charged within a day, and whether a repeat is
+//! free.
 //!
 //! A repeat is free only while nothing was delivered under its name, or where whoever asks answers for it: see
 //! [`ReplayRule`]. Names are bounded as a whole and per account, and an account at its bound loses its own oldest name,

@@ -98,12 +98,12 @@ impl fmt::Display for StoreState {
         f.write_str(match self {
             Self::Known => "the store is the one that this node knows",
             Self::Emptied => {
-                "the store has lost its accounts and keys: nothing is changed in it until it is restored from a backup, \
-                 or adopted as it is with `sluicegate directory adopt`"
+                "the store has lost its accounts and keys: nothing is changed in it until it is restored from a \
+                 backup, or adopted as it is with `sluicegate directory adopt`"
             }
             Self::Other => {
-                "the store is not the one that this node was started with: nothing is changed in it until it is back, or \
-                 this one is adopted with `sluicegate directory adopt`"
+                "the store is not the one that this node was started with: nothing is changed in it until it is \
+                 back, or this one is adopted with `sluicegate directory adopt`"
             }
         })
     }
@@ -127,8 +127,8 @@ pub enum StoreMismatch {
 
 impl fmt::Display for StoreMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const HELP: &str = "its ledger counts the usage of that store's accounts; start it with that store, name another \
-                            data directory, or take over this store: sluicegate directory adopt --data-dir <DIR>";
+        const HELP: &str = "its ledger counts the usage of that store's accounts; start it with that store, name \
+                            another data directory, or take over this store: sluicegate directory adopt --data-dir <DIR>";
         match self {
             Self::Kind { remembered, found } => write!(
                 f,

@@ -40,6 +40,8 @@ fn place() -> (Place, String) {
 fn named(mut answer: Value) -> Value {
     assert!(answer["node"].as_str().is_some_and(|node| node.len() == 16));
     answer["node"] = json!("n1");
+    assert!(answer["account"]["uid"].as_str().is_some_and(|uid| uid.len() == 16));
+    answer["account"]["uid"] = json!("u1");
     answer
 }
 
@@ -54,6 +56,7 @@ fn usage_is_shown_by_the_hour_up_to_this_moment() {
         point
     };
     let expected = json!({
+        "account": {"name": "acme", "uid": "u1", "deleted_at": null, "earlier": []},
         "total": 12, "overage": 0, "requests": 2, "refunded": 0, "late": 0, "degraded": 0,
         "series": [point("2026-10-05T12:00:00Z", 5), point("2026-10-05T13:00:00Z", 7)],
         "open_from": null, "torn": 0, "node": "n1",

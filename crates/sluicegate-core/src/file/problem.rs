@@ -48,7 +48,12 @@ const SHOWN_BEFORE: usize = 60;
 
 /// All problems as a person reads them: `path:line:column: error: …`, the line, a caret, the way out.
 pub fn render(problems: &[Problem], path: &str, text: &str) -> String {
-    render_as("error", problems, path, text)
+    let mut text = render_as("error", problems, path, text);
+    if !text.is_empty() {
+        // What follows, how many there are, stands apart.
+        text.push('\n');
+    }
+    text
 }
 
 /// The same of warnings: `path:line:column: warning: …`.
@@ -60,7 +65,10 @@ fn render_as(word: &str, problems: &[Problem], path: &str, text: &str) -> String
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<&str> = lines(text).collect();
     let mut out = String::new();
-    for problem in problems {
+    for (index, problem) in problems.iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
         let Place { line, column, .. } = problem.place;
         let _ = writeln!(out, "{path}:{line}:{column}: {word}: {}", problem.message);
         if let Some(source) = lines.get(line.saturating_sub(1)) {
@@ -72,7 +80,6 @@ fn render_as(word: &str, problems: &[Problem], path: &str, text: &str) -> String
         if let Some(help) = &problem.help {
             let _ = writeln!(out, "  help: {help}");
         }
-        out.push('\n');
     }
     out
 }

@@ -1,8 +1,8 @@
 //! Which readings of the wall clock are believed. Pure: every reading is an argument.
 //!
-//! The timeline is an offset plus monotonic time. A wall clock that is at most [`STEP_MAX`] ahead of it is followed at
-//! once. One that is further ahead is held until something confirms it; meanwhile the timeline goes on as it did. A wall
-//! clock that is behind is never followed before the next start.
+//! The timeline is an offset plus monotonic time. A wall clock that is at most [`STEP_MAX`] ahead of it is followed
+//! at once. One that is further ahead is held until something confirms it; meanwhile the timeline goes on as it did.
+//! A wall clock that is behind is never followed before the next start.
 
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_store::redis::TimeBound;

@@ -131,8 +131,8 @@ impl Engine {
             Question::Charge => {
                 let is_denied = answer != Answer::Admitted;
                 if is_denied && self.has_grown(&mut attempt.caller.watched) {
-                    // Nothing was done: what is refused in an overflow bucket is held against nobody. More callers share
-                    // it than its limits were scaled for.
+                    // Nothing was done: what is refused in an overflow bucket is held against nobody. More callers
+                    // share it than its limits were scaled for.
                     self.scale(&mut attempt);
                     return Next::Ask(attempt);
                 }

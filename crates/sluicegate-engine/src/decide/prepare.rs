@@ -1,7 +1,7 @@
 //! Everything before the meters are asked. It does no I/O and never waits.
 //!
-//! The order is part of the contract: who is calling, before anything about limits is disclosed; scopes, before anything
-//! is charged; then all limits together.
+//! The order is part of the contract: who is calling, before anything about limits is disclosed; scopes, before
+//! anything is charged; then all limits together.
 
 use std::num::NonZeroU32;
 

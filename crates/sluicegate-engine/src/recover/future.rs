@@ -1,7 +1,7 @@
 //! Meters in the future: what a build without a plausible clock left behind.
 //!
-//! A wall clock that leapt ahead put meters into a period that has not begun. They would stay in it until it is over. At
-//! the start they are forgotten, and counted again from the records up to now.
+//! A wall clock that leapt ahead put meters into a period that has not begun. They would stay in it until it is over.
+//! At the start they are forgotten, and counted again from the records up to now.
 
 use std::collections::BTreeSet;
 

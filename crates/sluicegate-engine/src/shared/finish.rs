@@ -1,5 +1,5 @@
-//! The end of a request whose meters are in a shared store. Nobody waits for it: its slot is freed in the background, and
-//! what it cost more or less goes into the journal.
+//! The end of a request whose meters are in a shared store. Nobody waits for it: its slot is freed in the background,
+//! and what it cost more or less goes into the journal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,8 +52,8 @@ impl Engine {
 }
 
 impl Shared {
-    /// Frees the slot of a request that has ended, and tells what that means for its name. At once: its caller may send it
-    /// again before the journal is there.
+    /// Frees the slot of a request that has ended, and tells what that means for its name. At once: its caller may
+    /// send it again before the journal is there.
     pub(crate) fn release(&self, permit: &Permit, end: Option<(PermitName, AttemptEnd)>, now: Timestamp) {
         if end.is_none() && !permit.plan.tariff.has(Axis::Concurrency) {
             return;

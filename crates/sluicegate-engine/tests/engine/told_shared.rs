@@ -1,4 +1,5 @@
-//! What callers are told where the meters are in a Redis. Its clock cannot be advanced: the waits are short, and waited.
+//! What callers are told where the meters are in a Redis. Its clock cannot be advanced: the waits are short, and
+//! waited.
 
 use std::time::Duration;
 

@@ -211,8 +211,8 @@ impl Exchange<'_> {
         Ok(Response::from_parts(parts, ProxyBody::shared(incoming, self.settings.idle)))
     }
 
-    /// A 5xx that the upstream answers to a body that the caller broke is the caller's fault: it counts as a 400, so that
-    /// nothing is given back for it. The caller gets the answer as it is.
+    /// A 5xx that the upstream answers to a body that the caller broke is the caller's fault: it counts as a 400, so
+    /// that nothing is given back for it. The caller gets the answer as it is.
     fn blame(&self, parts: &mut response::Parts) {
         let broken = matches!(self.progress.map(Progress::stage), Some(Stage::Broken | Stage::TooLarge));
         if broken && parts.status.is_server_error() {

@@ -1,9 +1,9 @@
 //! Serials: the unique ids under which records, meters and permits know accounts and keys.
 //!
 //! A serial is never handed out twice: not by one store, and not by the next one after a store was emptied. Its upper
-//! bits are the millisecond in which it was made, its lower bits are random. So a store that has lost its last writes, or
-//! all of them, goes on behind the serials that it has forgotten. Within a store each serial is larger than all before
-//! it: lists in the order of serials are in the order of creation.
+//! bits are the millisecond in which it was made, its lower bits are random. So a store that has lost its last
+//! writes, or all of them, goes on behind the serials that it has forgotten. Within a store each serial is larger
+//! than all before it: lists in the order of serials are in the order of creation.
 
 use sluicegate_core::time::Timestamp;
 

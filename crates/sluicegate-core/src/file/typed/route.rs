@@ -13,9 +13,9 @@ body! {
         "scope" => scope: Text,
         /// Where such requests are forwarded. Default: `server.upstream`.
         "upstream" => upstream: Text,
-        /// What a request costs that repeats the `Idempotency-Key` of another: nothing if every earlier attempt failed at
-        /// the upstream, nothing in any case (for upstreams that recognise the key), or as much as any other. Default:
-        /// `after_failure`.
+        /// What a request costs that repeats the `Idempotency-Key` of another: nothing if every earlier attempt
+        /// failed at the upstream, nothing in any case (for upstreams that recognise the key), or as much as any
+        /// other. Default: `after_failure`.
         "repeats" => repeats: RepeatsWord,
     }
 }

@@ -4,10 +4,10 @@ use sluicegate_core::time::Timestamp;
 
 /// A caller's own name for a request.
 ///
-/// What becomes of it is the plan's to say. One that charges keeps the name if it is admitted; where the name was charged
-/// already, it is a free repeat if [`NameUse`] says so, is charged once more otherwise, or is a conflict if the request is
-/// another. What is forced has happened already: it takes the name over, and how its attempt has ended is not known. A
-/// refund tells how an attempt has ended.
+/// What becomes of it is the plan's to say. One that charges keeps the name if it is admitted; where the name was
+/// charged already, it is a free repeat if [`NameUse`] says so, is charged once more otherwise, or is a conflict if
+/// the request is another. What is forced has happened already: it takes the name over, and how its attempt has ended
+/// is not known. A refund tells how an attempt has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestName {
     /// A hash of the name.

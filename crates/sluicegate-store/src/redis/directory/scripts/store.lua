@@ -5,4 +5,3 @@ if found_store ~= ARGV[#ARGV] then
   local is_empty = not found_store and redis.call('EXISTS', accounts) == 0
   return {'other-store', is_empty and 'emptied' or 'other'}
 end
-
