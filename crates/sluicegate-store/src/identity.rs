@@ -127,8 +127,9 @@ pub enum StoreMismatch {
 
 impl fmt::Display for StoreMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const HELP: &str = "its ledger counts the usage of that store's accounts; start it with that store, name \
-                            another data directory, or take over this store: sluicegate directory adopt --data-dir <DIR>";
+        const HELP: &str = "its ledger counts the usage of that store's accounts; start it with that store, \
+                            name another data directory, or take over this store: \
+                            sluicegate directory adopt --data-dir <DIR>";
         match self {
             Self::Kind { remembered, found } => write!(
                 f,
