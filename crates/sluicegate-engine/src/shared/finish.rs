@@ -17,6 +17,7 @@ use crate::engine::{Counters, Engine};
 use crate::finish::{FinishError, Finished};
 use crate::permit::Permit;
 use crate::record::record;
+use crate::settlement::{Difference, Ending};
 
 /// How often it is tried to free a slot. After that its lease frees it.
 const TRIES: u32 = 10;
@@ -29,33 +30,34 @@ impl Engine {
         shared: &Shared,
         permit: &Permit,
         finished: Finished,
+        ending: Ending,
         now: Timestamp,
     ) -> Result<Finished, FinishError> {
         if permit.plan.tariff.has(Axis::Concurrency) {
-            let mode = Mode::Refund { charged_at: permit.charged_at };
-            shared.in_background(permit, permit.request(mode, Charges::Slots, Amount::ONE, now), None);
+            shared.in_background(permit, permit.release(now), None);
         }
         let Finished { reserved, settled } = finished;
-        let Some(difference) = Amount::new(reserved.abs_diff(settled)) else { return Ok(finished) };
+        if reserved == settled {
+            return Ok(finished);
+        }
+        let (sold, _) = self.plan_now(permit);
+        let difference = Difference::of(permit, reserved, settled, ending, &sold.tariff);
+        let Some(difference) = difference else { return Ok(finished) };
         let Ok(room) = self.spool.reserve() else {
             Counters::count(&self.counters.unrecorded);
             return Err(FinishError::Unavailable);
         };
-        let (kind, overage) = if settled > reserved {
-            (Kind::Correction, 0)
-        } else {
-            (Kind::Refund, permit.overage.min(difference.get()))
-        };
+        let (kind, amount) = (difference.kind, difference.amount);
+        let overage = if kind == Kind::Refund { permit.overage.min(amount.get()) } else { 0 };
         let idempotency = permit.idempotency.filter(|_| settled == 0);
-        let record = Record { idempotency, ..record(permit, kind, Some(difference), overage, now) };
-        room.append(&Record { flags: record.flags | Flags::OWED, ..record });
+        let record = difference.recorded(record(permit, kind, Some(amount), overage, now));
+        room.append(&Record { idempotency, flags: record.flags | Flags::OWED, ..record });
         shared.journal.wake();
         if let Some(idempotency) = idempotency {
             self.repeats.hold(permit.home, idempotency.key).forget(permit.home, idempotency, permit.decision);
             // At once: the caller may send it again before the journal is there, and has to pay then.
-            let mode = Mode::Refund { charged_at: permit.charged_at };
-            let request = permit.request(mode, Charges::Slots, Amount::ONE, now);
-            shared.in_background(permit, request, Some(name_of(idempotency, permit.decision)));
+            let name = name_of(idempotency, permit.decision);
+            shared.in_background(permit, permit.release(now), Some(name));
         }
         Ok(finished)
     }

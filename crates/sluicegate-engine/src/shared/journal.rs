@@ -11,13 +11,14 @@ use sluicegate_core::plan::{ChargePlan, Mode};
 use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::tariff::{Charges, Plan, Request};
-use sluicegate_ledger::{Flags, Kind, Position, ReadError, Record};
+use sluicegate_ledger::{Flags, Position, ReadError, Record};
 use sluicegate_store::redis::{Ask, CallError, HomeCall, Meters, NodeId, RequestName, Seq};
 use tokio::sync::Notify;
 
 use super::{Shared, name_of};
 use crate::engine::Engine;
 use crate::ids::DecisionId;
+use crate::settlement::{charges_of, mode_of};
 use crate::thresholds::Payer;
 
 /// The most records that are read ahead.
@@ -166,19 +167,19 @@ impl Engine {
             };
             policy.plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)?
         };
-        let mode = match record.kind {
-            Kind::Charge | Kind::Correction => Mode::Force,
-            Kind::Refund => Mode::Refund { charged_at: record.charged_at },
-        };
         // What was used while the store was away was within the rates of that time.
-        let which = if record.flags.contains(Flags::DEGRADED) { Charges::Quotas } else { Charges::Amounts };
+        let degraded = record.flags.contains(Flags::DEGRADED);
+        let which = match charges_of(record, &plan.tariff) {
+            Charges::AmountsBut(skipped) if degraded => Charges::AmountsBut(skipped.and(plan.tariff.rates())),
+            which => which,
+        };
         let request = Request {
             home: record.home,
             key: NonZeroU32::new(record.key_number),
             route: policy.route_of_number(record.route),
             cost: Amount::new(record.cost)?,
             now: self.now(),
-            mode,
+            mode: mode_of(record),
             which,
             slot: SlotId(0),
         };

@@ -25,7 +25,7 @@ pub struct Owed {
 impl Owed {
     /// What gives back what this charged then. The name of a charge is forgotten with it.
     pub(super) fn refund(mut self, charged_at: Timestamp, charged: Applied) -> Self {
-        self.request.mode = Mode::Refund { charged_at };
+        self.request.mode = Mode::Refund { charged_at, reserved: self.request.cost };
         if charged == Applied::Repeated {
             self.name = None;
             if self.request.which == Charges::All {
@@ -41,7 +41,11 @@ impl Owed {
         match self.request.which {
             Charges::Slots | Charges::Again => return None,
             Charges::All | Charges::Everywhere => self.request.which = Charges::Amounts,
-            Charges::Amounts | Charges::Quotas | Charges::Conduct | Charges::One(_) => {}
+            Charges::Amounts
+            | Charges::AmountsBut(_)
+            | Charges::Quotas
+            | Charges::Conduct
+            | Charges::One(_) => {}
         }
         self.request.mode = Mode::Force;
         Some(self)
