@@ -50,8 +50,6 @@ pub enum Charges {
     Everywhere,
     /// What is remembered of the caller's conduct, all of it. With [`Mode::Refund`]: it is forgiven.
     Conduct,
-    /// Only quotas: usage that was admitted elsewhere is counted where it belongs. No rate suffers from what is past.
-    Quotas,
     /// One limit alone, whatever the route: its meter was found to be wrong, and is set right.
     One(LimitId),
 }
@@ -265,7 +263,7 @@ pub struct Plan {
     pub priority: u32,
     /// Whether its limits are asked at all.
     pub bypass: Bypass,
-    /// When a finished request gets its charge back.
+    /// When a finished request gets its quota back.
     pub refund_on: RefundOn,
     /// The limits.
     pub tariff: Tariff,
@@ -392,7 +390,6 @@ impl Line {
             Charges::Slots => self.takes_slots(),
             Charges::Amounts => !self.takes_slots(),
             Charges::AmountsBut(limits) => !self.takes_slots() && !limits.contains(self.place),
-            Charges::Quotas => self.limit.axis == Axis::Quota && !self.takes_slots(),
             Charges::One(id) => self.id == id,
         }
     }

@@ -120,7 +120,6 @@ fn conduct_comes_behind_the_limits_of_a_request_that_is_decided_on_and_of_no_oth
     assert_eq!(asked(back, Charges::Again), ["rate", "concurrency"]);
     assert_eq!(asked(Mode::Charge, Charges::Slots), ["concurrency"]);
     assert_eq!(asked(Mode::Charge, Charges::Amounts), ["rate", "quota"]);
-    assert_eq!(asked(Mode::Charge, Charges::Quotas), ["quota"]);
     assert_eq!(plan.tariff.limits().count(), 3);
     assert!(plan.tariff.has(Axis::Conduct));
 }

@@ -157,7 +157,7 @@ impl TokenBucket {
     // As a call it would pass its answers through memory.
     #[inline(always)]
     fn settle_in<N: Parts>(&self, tat: Tat, ask: Ask, now: Timestamp) -> (Tat, Verdict) {
-        let (full, debt) = (self.full::<N>(), self.debt::<N>(tat, now));
+        let (full, debt) = (self.full::<N>(), self.debt::<N>(self.unmarked(tat), now));
         let (answer, after) = match ask {
             Ask::Look => (Answer::Fits, debt),
             Ask::Take(cost) | Ask::TakeBeyond { cost, .. } if cost > self.burst => (Answer::Never, debt),
@@ -185,7 +185,7 @@ impl TokenBucket {
     /// Charges what does not fit.
     #[cold]
     fn overdraw(&self, tat: Tat, cost: u64, now: Timestamp) -> (Tat, Verdict) {
-        let debt = self.debt::<u128>(tat, now);
+        let debt = self.debt::<u128>(self.unmarked(tat), now);
         let after = debt.add(self.parts_of(cost)).min(self.debt_max().max(debt));
         let tat = if after == debt { tat } else { self.overdrawn(self.tat_of(after, now)) };
         (tat, self.verdict(Answer::Fits, after))
@@ -195,7 +195,7 @@ impl TokenBucket {
     /// only what is left of it can be given back, or others would be admitted in its place.
     #[cold]
     fn give(&self, tat: Tat, cost: u64, reserved: u64, age: Nanos, now: Timestamp) -> (Tat, Verdict) {
-        let debt = self.debt::<u128>(tat, now);
+        let debt = self.debt::<u128>(self.unmarked(tat), now);
         let unpaid = self.parts_of::<u128>(reserved).subtract(u128::product(age.0, self.parts.into()));
         let after = debt.subtract(self.parts_of::<u128>(cost).min(unpaid));
         let left = self.tat_of(after, now);
@@ -221,6 +221,15 @@ impl TokenBucket {
         }
     }
 
+    /// The same instant without the mark.
+    #[inline]
+    fn unmarked(&self, tat: Tat) -> Tat {
+        match self.is_overdrawn(tat) {
+            false => tat,
+            true => Tat { nanos: tat.nanos + 1, parts: tat.parts - self.parts },
+        }
+    }
+
     /// The most that an overdrawn bucket owes.
     fn debt_max(&self) -> u128 {
         self.parts_of::<u128>(self.reach).max(u128::product(OVERDRAFT_MAX, self.parts.into()))
@@ -229,7 +238,7 @@ impl TokenBucket {
     /// The instant under this rule that leaves as many units used at `now` as `tat` does under `old`,
     /// fractions included and rounded up, but no more than ten times the burst; if it is overdrawn, than that may be.
     pub fn carry_over(&self, old: &Self, tat: Tat, now: Timestamp) -> Tat {
-        let debt = old.debt::<u128>(tat, now);
+        let debt = old.debt::<u128>(old.unmarked(tat), now);
         let (units, rest) = (debt / u128::from(old.unit), debt % u128::from(old.unit));
         let fraction = (rest * u128::from(self.unit)).div_ceil(u128::from(old.unit));
         let carried = units * u128::from(self.unit) + fraction;
@@ -252,7 +261,7 @@ impl TokenBucket {
 
     #[cold]
     fn mended_overdraft(&self, tat: Tat, now: Timestamp) -> Option<Tat> {
-        let (debt, most) = (self.debt::<u128>(tat, now), self.debt_max());
+        let (debt, most) = (self.debt::<u128>(self.unmarked(tat), now), self.debt_max());
         let slack = u128::product(STEP_BACK_MIN, self.parts.into());
         (debt > most.add(slack)).then(|| self.overdrawn(self.tat_of(most, now)))
     }
@@ -292,7 +301,7 @@ impl TokenBucket {
         Verdict { answer, used: self.burst - remaining, next, reset }
     }
 
-    /// What is missing from a full bucket.
+    /// What is missing from a full bucket. The instant is one without a mark.
     #[inline]
     fn debt<N: Parts>(&self, tat: Tat, now: Timestamp) -> N {
         match tat.nanos.checked_sub(now.as_nanos()) {

@@ -69,7 +69,8 @@ proptest! {
                     }
                 }
                 Event::Finish { ago, cost } => {
-                    if let Some(charge) = nth_last(&mut admitted, *ago) {
+                    if let Some(mut charge) = nth_last(&mut admitted, *ago) {
+                        charge.meters.retain(|meter| driver.counts_amounts(*meter));
                         finish(&driver, &mut home, &charge, *cost)?;
                     }
                 }

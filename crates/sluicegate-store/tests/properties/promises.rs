@@ -61,8 +61,10 @@ fn with_random_history(
                         Some(reserved) if reserved.get() > *cost => Mode::Refund { charged_at, reserved },
                         _ => Mode::Force,
                     };
+                    let amounts: Vec<usize> =
+                        meters.iter().copied().filter(|meter| driver.counts_amounts(*meter)).collect();
                     if reserved != *cost {
-                        driver.ask(meters, reserved.abs_diff(*cost), mode, slot);
+                        driver.ask(&amounts, reserved.abs_diff(*cost), mode, slot);
                     }
                 }
             }

@@ -118,7 +118,12 @@ impl<'b> Trio<'b> {
                 }
                 Event::Finish { ago, cost } => {
                     if let Some(index) = admitted.len().checked_sub(ago + 1) {
-                        self.finish(admitted.remove(index), *cost)?;
+                        let mut charged = admitted.remove(index);
+                        // Slots are taken whatever a request costs in the end.
+                        let is_slot =
+                            |meter: &usize| matches!(self.limits[*meter].rule, Rule::Concurrency { .. });
+                        charged.meters.retain(|meter| !is_slot(meter));
+                        self.finish(charged, *cost)?;
                     }
                 }
             }

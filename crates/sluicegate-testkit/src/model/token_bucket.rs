@@ -57,7 +57,8 @@ impl TokenBucket {
     pub(super) fn keep_used_units(&mut self, old: &TokenBucket, at: &At) {
         let (whole_units, rest) = (old.debt(at) / old.p, old.debt(at) % old.p);
         // u = whole_units + rest / old.p; only the fraction needs rounding up.
-        let debt = whole_units * self.p + (rest * self.p).div_ceil(old.p);
+        let fraction = (rest * self.p).div_ceil(old.p);
+        let debt = whole_units.saturating_mul(self.p).saturating_add(fraction);
         self.overdrawn = old.overdrawn && debt > self.time(self.burst);
         self.tat = at.now * self.q + debt.min(self.most(self.overdrawn));
     }

@@ -41,11 +41,7 @@ impl Owed {
         match self.request.which {
             Charges::Slots | Charges::Again => return None,
             Charges::All | Charges::Everywhere => self.request.which = Charges::Amounts,
-            Charges::Amounts
-            | Charges::AmountsBut(_)
-            | Charges::Quotas
-            | Charges::Conduct
-            | Charges::One(_) => {}
+            Charges::Amounts | Charges::AmountsBut(_) | Charges::Conduct | Charges::One(_) => {}
         }
         self.request.mode = Mode::Force;
         Some(self)
