@@ -187,7 +187,13 @@ impl TokenBucket {
     fn overdraw(&self, tat: Tat, cost: u64, now: Timestamp) -> (Tat, Verdict) {
         let debt = self.debt::<u128>(self.unmarked(tat), now);
         let after = debt.add(self.parts_of(cost)).min(self.debt_max().max(debt));
-        let tat = if after == debt { tat } else { self.overdrawn(self.tat_of(after, now)) };
+        let charged = self.tat_of(after, now);
+        let tat = match after {
+            _ if after == debt => tat,
+            // A bucket that takes ten years to fill owes no more than its burst.
+            _ if after > self.full::<u128>() => self.overdrawn(charged),
+            _ => charged,
+        };
         (tat, self.verdict(Answer::Fits, after))
     }
 

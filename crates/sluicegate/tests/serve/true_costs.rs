@@ -19,10 +19,9 @@ tiers:
 /// The same on both stores.
 fn on_each_store(check: impl Fn(&Bed)) {
     let upstream = failing(usize::MAX);
-    let failing = || upstream.url();
-    check(&Bed::start_with(POLICY, |launch| launch.arg("--upstream").arg(failing())));
+    check(&Bed::start_with(POLICY, |launch| launch.arg("--upstream").arg(upstream.url())));
     let redis = RedisLaunch::new(Engine::Redis).start();
-    check(&node_with(POLICY, &redis.url(), |launch| launch.arg("--upstream").arg(failing())));
+    check(&node_with(POLICY, &redis.url(), |launch| launch.arg("--upstream").arg(upstream.url())));
 }
 
 #[test]

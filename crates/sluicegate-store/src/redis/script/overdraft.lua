@@ -24,9 +24,20 @@ if wide then
     return span(limit, units)
   end
 
+  local function burst_of(limit)
+    return limit.kind == 1 and limit.a / limit.b or limit.a
+  end
+
+  -- What a bucket becomes that was overdrawn: it is marked if it still owes more than its burst.
+  local function mark(limit, tat, frac)
+    local whole, part = span(limit, burst_of(limit))
+    if tat - now > whole or (tat - now == whole and frac > part) then tat, frac = tat - 1, frac + limit.c end
+    limit.n1, limit.n2 = tat, frac
+  end
+
   -- The longest that a bucket owes.
   local function most_owed(limit, over)
-    local burst = limit.kind == 1 and limit.a / limit.b or limit.a
+    local burst = burst_of(limit)
     local whole, part = span(limit, burst)
     -- A bucket that takes ten years to fill owes no more than its burst, another ten times as much.
     if whole < 315360000000000 then whole, part = span(limit, 10 * burst) end
@@ -39,7 +50,7 @@ if wide then
     local whole, part = most_owed(limit, over)
     local ahead = tat - now - 1000000
     if ahead < whole or (ahead == whole and frac <= part) then return tat, frac end
-    if not over then whole, part = span(limit, limit.kind == 1 and limit.a / limit.b or limit.a) end
+    if not over then whole, part = span(limit, burst_of(limit)) end
     tat, frac = now + whole, part
     if keeps then
       limit.v1, limit.v2, dirty = tat, frac, true
@@ -60,7 +71,7 @@ if wide then
       if tat > ends or (tat == ends and frac >= rest) then return end
       later, above = ends, rest
     end
-    limit.n1, limit.n2 = later - 1, above + limit.c
+    mark(limit, later, above)
   end
 
   -- Gives back a part of a charge, but no more than is left of it: what has flowed in since has paid for it first.
@@ -78,11 +89,6 @@ if wide then
     tat, frac = tat - whole, frac - part
     if frac < 0 then tat, frac = tat - 1, frac + q end
     limit.n1, limit.n2 = tat, frac
-    if over then
-      whole, part = span(limit, limit.kind == 1 and limit.a / limit.b or limit.a)
-      if tat - now > whole or (tat - now == whole and frac > part) then
-        limit.n1, limit.n2 = tat - 1, frac + q
-      end
-    end
+    if over then mark(limit, tat, frac) end
   end
 end
