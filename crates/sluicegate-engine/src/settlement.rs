@@ -5,11 +5,12 @@
 //! are left alone.
 
 use sluicegate_core::plan::Mode;
+use sluicegate_core::policy::RefundOn;
 use sluicegate_core::rule::{Amount, Rule};
 use sluicegate_core::tariff::{Charges, LimitPlaces, Tariff};
 use sluicegate_ledger::{Flags, Kind, Record, Settlement};
 
-use crate::permit::Permit;
+use crate::permit::{Permit, Settles};
 
 /// How the difference between what was reserved and what a request cost is settled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +30,14 @@ pub(crate) enum Ending {
     TrueCost,
     /// It failed, and its plan returns what failed.
     Failed,
+}
+
+impl Ending {
+    /// That of a request with this permit, which the upstream failed or not.
+    pub(crate) fn of(permit: &Permit, failed: bool) -> Self {
+        let returned = failed && permit.plan.refund_on == RefundOn::ServerError;
+        if returned && permit.settles == Settles::TrueCost { Self::Failed } else { Self::TrueCost }
+    }
 }
 
 impl Difference {
