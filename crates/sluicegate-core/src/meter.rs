@@ -191,7 +191,7 @@ impl State for Meter {
                 let ask = match ask {
                     Ask::Look => SlotAsk::Look,
                     Ask::Take(_) | Ask::TakeBeyond { .. } => SlotAsk::Take(moment.slot),
-                    Ask::Force(_) => SlotAsk::Renew(moment.slot),
+                    Ask::Force(_) | Ask::Drain(_) => SlotAsk::Renew(moment.slot),
                     Ask::Give { .. } => SlotAsk::Release(moment.slot),
                 };
                 let empty = Slots::default();
@@ -272,7 +272,7 @@ impl Meter {
         // The old period, if there was one, is not the new one's.
         let (_, verdict) = self.settle(old, Ask::Look, &Moment { period: None, ..*moment });
         if verdict.used > 0 && !slots_on_either_side {
-            let (step, _) = carried.settle(new, Ask::Force(verdict.used), moment);
+            let (step, _) = carried.settle(new, Ask::Drain(verdict.used), moment);
             carried.apply(step);
         }
         carried

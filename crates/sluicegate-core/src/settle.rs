@@ -146,7 +146,7 @@ fn unexpected<S: State>(plan: &ChargePlan<'_>, meters: &[S]) -> Option<Outcome> 
 fn signal<S: State>(plan: &ChargePlan<'_>, meters: &mut [S]) {
     for (charge, meter) in plan.charges().iter().zip(meters) {
         if charge.due == Due::Refusal {
-            let ask = Ask::Force(charge.cost.get());
+            let ask = Ask::Drain(charge.cost.get());
             let (step, verdict) = meter.settle(&charge.limit.rule, ask, &plan.moment(charge));
             if verdict.answer == Answer::Fits {
                 meter.apply(step);
@@ -233,7 +233,9 @@ impl Tally {
 fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
     let cost = charge.cost.get();
     match (mode, charge.limit.excess) {
-        (Mode::Refund { charged_at }, _) => Ask::Give { cost, charged_at },
+        (Mode::Refund { charged_at, reserved }, _) => {
+            Ask::Give { cost, reserved: reserved.get(), charged_at }
+        }
         (Mode::Force, _) | (_, Excess::BillOverage) => Ask::Force(cost),
         (Mode::Charge | Mode::Peek, Excess::Refuse(_)) => Ask::Take(cost),
         (Mode::Charge | Mode::Peek, Excess::BillUpTo(cap)) => {

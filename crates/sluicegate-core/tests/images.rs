@@ -71,7 +71,7 @@ fn history() -> impl Strategy<Value = Vec<(u64, Ask)>> {
         4 => cost().prop_map(Ask::Take),
         4 => cost().prop_map(Ask::Force),
         1 => (cost(), 0..100u32).prop_map(|(cost, secs)| {
-            Ask::Give { cost, charged_at: Timestamp::from_secs(1_790_000_000 + secs) }
+            Ask::Give { cost, reserved: cost, charged_at: Timestamp::from_secs(1_790_000_000 + secs) }
         }),
     ];
     let wait = prop_oneof![0..2_000_000_000u64, 0..90_000_000_000_000u64, Just(60_000_000_000)];
@@ -124,7 +124,12 @@ fn read_meter(image: &[u8], rule: &Rule) -> Result<Meter, BadImage> {
 fn ask_everything(meter: &Meter, rule: &Rule) {
     for now in [Timestamp::EPOCH, Timestamp::from_secs(1_790_000_000), Timestamp::MAX] {
         for cost in [1, Amount::MAX] {
-            for ask in [Ask::Look, Ask::Take(cost), Ask::Force(cost), Ask::Give { cost, charged_at: now }] {
+            for ask in [
+                Ask::Look,
+                Ask::Take(cost),
+                Ask::Force(cost),
+                Ask::Give { cost, reserved: cost, charged_at: now },
+            ] {
                 let mut meter = meter.clone();
                 let _ = meter.bring_up(rule, rule, &at(now));
                 let (step, _) = meter.settle(rule, ask, &at(now));
@@ -155,7 +160,7 @@ proptest! {
         prop_assert_eq!(meter_image(&restored, &rule), Some(image));
         for wait in [0, 1, 30_000_000_000, 86_400_000_000_000] {
             let moment = at(now.plus(Nanos(wait)));
-            for ask in [Ask::Look, Ask::Take(1), Ask::Force(7), Ask::Give { cost: 2, charged_at: now }] {
+            for ask in [Ask::Look, Ask::Take(1), Ask::Force(7), Ask::Give { cost: 2, reserved: 3, charged_at: now }] {
                 let (_, said) = meter.settle(&rule, ask, &moment);
                 prop_assert_eq!(restored.settle(&rule, ask, &moment).1, said);
             }

@@ -5,11 +5,11 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use sluicegate_core::image::BadImage;
-use sluicegate_core::plan::{HomeId, Mode};
+use sluicegate_core::plan::HomeId;
 use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::settle::Readings;
-use sluicegate_core::tariff::{Charges, Request};
+use sluicegate_core::tariff::Request;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Kind, Position, ReadError, Record};
 use sluicegate_store::database::DatabaseError;
@@ -21,6 +21,7 @@ use crate::idempotency::{IdempotencyTable, KnownName};
 use crate::ids::DecisionId;
 use crate::names::Names;
 use crate::save::Saved;
+use crate::settlement::{charges_of, mode_of};
 use crate::snapshot::{PolicySnapshot, ReloadError};
 
 /// How far recovery has come.
@@ -233,18 +234,14 @@ impl Replay<'_> {
             })
         };
         let (Some(plan), Some(cost)) = (plan, Amount::new(record.cost)) else { return };
-        let mode = match record.kind {
-            Kind::Charge | Kind::Correction => Mode::Force,
-            Kind::Refund => Mode::Refund { charged_at: record.charged_at },
-        };
         let request = Request {
             home: record.home,
             key: NonZeroU32::new(record.key_number),
             route: self.snapshot.route_of_number(record.route),
             cost,
             now: record.at,
-            mode,
-            which: Charges::Amounts,
+            mode: mode_of(record),
+            which: charges_of(record, &plan.tariff),
             slot: SlotId(0),
         };
         meters.settle(&plan.tariff.plan(&request), &mut Readings::new());

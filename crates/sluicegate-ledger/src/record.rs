@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::BitOr;
 
 use sluicegate_core::plan::HomeId;
+use sluicegate_core::tariff::LimitPlaces;
 use sluicegate_core::time::Timestamp;
 
 pub(crate) mod layout;
@@ -46,6 +47,10 @@ impl Flags {
     pub const OWED: Self = Self(1 << 2);
     /// The shared store has to be told of its name, and was not when it was written.
     pub const UNNAMED: Self = Self(1 << 3);
+    /// A refund because the request failed: it returns what was sold, and nothing to the limits that protect the service.
+    pub const FAILED: Self = Self(1 << 4);
+    /// The meters are an overflow bucket, which callers share that do not know each other: nothing is returned to it.
+    pub const OVERFLOW: Self = Self(1 << 5);
 
     /// Whether all of `other` are in this set.
     pub const fn contains(self, other: Self) -> bool {
@@ -69,6 +74,8 @@ impl fmt::Debug for Flags {
             (Self::DEGRADED, "DEGRADED"),
             (Self::OWED, "OWED"),
             (Self::UNNAMED, "UNNAMED"),
+            (Self::FAILED, "FAILED"),
+            (Self::OVERFLOW, "OVERFLOW"),
         ];
         let mut rest = self.0;
         let mut separator = "";
@@ -82,6 +89,15 @@ impl fmt::Debug for Flags {
             _ => write!(f, "{separator}{rest:#x}"),
         }
     }
+}
+
+/// How what a request cost in the end is settled.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Settlement {
+    /// What was charged at first; 0: it was not noted.
+    pub reserved: u64,
+    /// The limits that it does not concern.
+    pub skipped: LimitPlaces,
 }
 
 /// What was charged, to whom, when.
@@ -115,4 +131,6 @@ pub struct Record {
     pub idempotency: Option<Idempotency>,
     /// Remarks.
     pub flags: Flags,
+    /// Of a refund or a correction.
+    pub settlement: Settlement,
 }

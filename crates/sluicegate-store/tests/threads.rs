@@ -169,7 +169,7 @@ fn slots_taken_by_many_threads_are_exactly_as_many_as_the_limit() {
         let taken = taken.into_inner().unwrap();
         assert_eq!(taken.len(), 5);
         for slot in taken {
-            ask(&table, spread(1), &limits, Mode::Refund { charged_at: NOW }, slot);
+            ask(&table, spread(1), &limits, Mode::Refund { charged_at: NOW, reserved: Amount::ONE }, slot);
         }
         assert_eq!(used(&table, spread(1), &limits[0]), 0);
     }
@@ -223,7 +223,7 @@ fn a_sweep_forgets_what_says_nothing_any_more() {
 fn a_peek_at_a_stranger_makes_nobody_a_home() {
     let table = MeterTable::new();
     assert!(matches!(ask(&table, 1, &[rate(1)], Mode::Peek, 0), Outcome::Admitted { .. }));
-    ask(&table, 1, &[rate(1)], Mode::Refund { charged_at: NOW }, 0);
+    ask(&table, 1, &[rate(1)], Mode::Refund { charged_at: NOW, reserved: Amount::ONE }, 0);
     assert_eq!(table.homes(), 0);
 }
 

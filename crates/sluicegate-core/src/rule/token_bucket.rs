@@ -2,6 +2,9 @@
 //!
 //! Debts are kept in *parts*: 1/q of a nanosecond, where p/q is the time of one unit in lowest terms. In parts every
 //! quantity is a whole number, so 3 per second is exactly 3 per second however long it runs.
+//!
+//! A bucket that was charged beyond its burst is *overdrawn*, and its instant is marked as such: without the mark, an
+//! instant far ahead means that the clock stepped back. See [`Tat::parts`].
 
 use super::{Answer, Ask, Verdict};
 use crate::policy::Percent;
@@ -51,12 +54,16 @@ const REACH: u64 = 10;
 /// A bucket that takes as long to fill is owed no more than its burst: ten times that is the end of time.
 const REACH_FILL_SECS: u64 = 10 * 365 * 86_400;
 
-/// The theoretical arrival time: when a bucket will be full again. `parts` is below the rule's parts per nanosecond.
+/// The longest that an overdrawn bucket owes, unless its limit alone explains more: 31 days.
+const OVERDRAFT_MAX: u64 = 31 * 86_400 * 1_000_000_000;
+
+/// The theoretical arrival time: when a bucket will be full again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Tat {
     /// Whole nanoseconds since the epoch.
     pub nanos: u64,
-    /// The fraction above them.
+    /// The fraction above them: below the rule's parts per nanosecond. That of an overdrawn bucket has as many more as
+    /// a nanosecond has, and its `nanos` are one less: the same instant, written in another way, is the mark.
     pub parts: u32,
 }
 
@@ -137,8 +144,8 @@ impl TokenBucket {
     #[inline]
     pub fn settle(&self, tat: Tat, ask: Ask, now: Timestamp) -> (Tat, Verdict) {
         match self.width {
-            Width::Narrow => self.settle_in::<u64>(tat, ask, now),
-            Width::Wide => self.settle_wide(tat, ask, now),
+            Width::Narrow if !self.is_overdrawn(tat) => self.settle_in::<u64>(tat, ask, now),
+            _ => self.settle_wide(tat, ask, now),
         }
     }
 
@@ -150,7 +157,7 @@ impl TokenBucket {
     // As a call it would pass its answers through memory.
     #[inline(always)]
     fn settle_in<N: Parts>(&self, tat: Tat, ask: Ask, now: Timestamp) -> (Tat, Verdict) {
-        let (full, debt) = (self.full::<N>(), self.debt::<N>(tat, now));
+        let (full, debt) = (self.full::<N>(), self.debt::<N>(self.unmarked(tat), now));
         let (answer, after) = match ask {
             Ask::Look => (Answer::Fits, debt),
             Ask::Take(cost) | Ask::TakeBeyond { cost, .. } if cost > self.burst => (Answer::Never, debt),
@@ -162,27 +169,107 @@ impl TokenBucket {
                     (Answer::Wait(self.nanos_ceil(wanted.subtract(full))), debt)
                 }
             }
-            Ask::Force(cost) => (Answer::Fits, debt.add(self.parts_of(cost)).min(full.max(debt))),
-            Ask::Give { cost, .. } => (Answer::Fits, debt.subtract(self.parts_of(cost))),
+            Ask::Force(cost) => match debt.add(self.parts_of(cost)) {
+                wanted if wanted <= full => (Answer::Fits, wanted),
+                _ => return self.overdraw(tat, cost, now),
+            },
+            Ask::Drain(cost) => (Answer::Fits, debt.add(self.parts_of(cost)).min(full.max(debt))),
+            Ask::Give { cost, reserved, charged_at } => {
+                return self.give(tat, cost, reserved, now.since(charged_at), now);
+            }
         };
         let tat = if after == debt { tat } else { self.tat_of(after, now) };
         (tat, self.verdict(answer, after))
     }
 
-    /// The instant under this rule that leaves as many units used at `now` as `tat` does under `old`,
-    /// fractions included and rounded up, but no more than ten times the burst.
-    pub fn carry_over(&self, old: &Self, tat: Tat, now: Timestamp) -> Tat {
-        let debt = old.debt::<u128>(tat, now);
-        let (units, rest) = (debt / u128::from(old.unit), debt % u128::from(old.unit));
-        let fraction = (rest * u128::from(self.unit)).div_ceil(u128::from(old.unit));
-        self.tat_of((units * u128::from(self.unit) + fraction).min(self.parts_of(self.reach)), now)
+    /// Charges what does not fit.
+    #[cold]
+    fn overdraw(&self, tat: Tat, cost: u64, now: Timestamp) -> (Tat, Verdict) {
+        let debt = self.debt::<u128>(self.unmarked(tat), now);
+        let after = debt.add(self.parts_of(cost)).min(self.debt_max().max(debt));
+        let charged = self.tat_of(after, now);
+        let tat = match after {
+            _ if after == debt => tat,
+            // A bucket that takes ten years to fill owes no more than its burst.
+            _ if after > self.full::<u128>() => self.overdrawn(charged),
+            _ => charged,
+        };
+        (tat, self.verdict(Answer::Fits, after))
     }
 
-    /// An empty bucket's instant instead of `tat`, if that is further ahead than any debt explains: a clock stepped
-    /// back, and without this the bucket would refuse until the clock had caught up.
+    /// Gives back what was too much of a charge of that age. What has flowed in since has paid for the charge first:
+    /// only what is left of it can be given back, or others would be admitted in its place.
+    #[cold]
+    fn give(&self, tat: Tat, cost: u64, reserved: u64, age: Nanos, now: Timestamp) -> (Tat, Verdict) {
+        let debt = self.debt::<u128>(self.unmarked(tat), now);
+        let unpaid = self.parts_of::<u128>(reserved).subtract(u128::product(age.0, self.parts.into()));
+        let after = debt.subtract(self.parts_of::<u128>(cost).min(unpaid));
+        let left = self.tat_of(after, now);
+        let tat = match after {
+            _ if after == debt => tat,
+            _ if self.is_overdrawn(tat) && after > self.full::<u128>() => self.overdrawn(left),
+            _ => left,
+        };
+        (tat, self.verdict(Answer::Fits, after))
+    }
+
+    /// Whether the instant is marked as that of an overdrawn bucket.
+    #[inline]
+    pub fn is_overdrawn(&self, tat: Tat) -> bool {
+        tat.parts >= self.parts
+    }
+
+    /// The same instant with the mark of an overdrawn bucket.
+    pub fn overdrawn(&self, tat: Tat) -> Tat {
+        match tat.nanos.checked_sub(1) {
+            Some(nanos) if !self.is_overdrawn(tat) => Tat { nanos, parts: tat.parts + self.parts },
+            _ => tat,
+        }
+    }
+
+    /// The same instant without the mark.
+    #[inline]
+    fn unmarked(&self, tat: Tat) -> Tat {
+        match self.is_overdrawn(tat) {
+            false => tat,
+            true => Tat { nanos: tat.nanos + 1, parts: tat.parts - self.parts },
+        }
+    }
+
+    /// The most that an overdrawn bucket owes.
+    fn debt_max(&self) -> u128 {
+        self.parts_of::<u128>(self.reach).max(u128::product(OVERDRAFT_MAX, self.parts.into()))
+    }
+
+    /// The instant under this rule that leaves as many units used at `now` as `tat` does under `old`,
+    /// fractions included and rounded up, but no more than ten times the burst; if it is overdrawn, than that may be.
+    pub fn carry_over(&self, old: &Self, tat: Tat, now: Timestamp) -> Tat {
+        let debt = old.debt::<u128>(old.unmarked(tat), now);
+        let (units, rest) = (debt / u128::from(old.unit), debt % u128::from(old.unit));
+        let fraction = (rest * u128::from(self.unit)).div_ceil(u128::from(old.unit));
+        let carried = units * u128::from(self.unit) + fraction;
+        if old.is_overdrawn(tat) && carried > self.full::<u128>() {
+            return self.overdrawn(self.tat_of(carried.min(self.debt_max()), now));
+        }
+        self.tat_of(carried.min(self.parts_of(self.reach)), now)
+    }
+
+    /// Another instant instead of `tat`, if that is further ahead than any debt explains: a clock stepped back, and
+    /// without this the bucket would refuse until the clock had caught up. It is that of an empty bucket; an overdrawn
+    /// one owes as much as it may.
     #[inline]
     pub fn mended(&self, tat: Tat, now: Timestamp) -> Option<Tat> {
-        self.emptied_beyond(self.reach, tat, now)
+        match self.is_overdrawn(tat) {
+            false => self.emptied_beyond(self.reach, tat, now),
+            true => self.mended_overdraft(tat, now),
+        }
+    }
+
+    #[cold]
+    fn mended_overdraft(&self, tat: Tat, now: Timestamp) -> Option<Tat> {
+        let (debt, most) = (self.debt::<u128>(self.unmarked(tat), now), self.debt_max());
+        let slack = u128::product(STEP_BACK_MIN, self.parts.into());
+        (debt > most.add(slack)).then(|| self.overdrawn(self.tat_of(most, now)))
     }
 
     /// An empty bucket's instant instead of `tat`, if that is further ahead than an empty bucket explains.
@@ -203,8 +290,11 @@ impl TokenBucket {
 
     /// Whether this bucket could have come to have that instant: it is never further ahead than a debt explains.
     pub fn may_have(&self, tat: Tat) -> bool {
-        let longest = self.parts_of::<u128>(self.reach).divide_ceil(self.parts.into());
-        tat.parts < self.parts.max(1) && tat.nanos <= Timestamp::MAX.as_nanos().saturating_add(longest)
+        let overdrawn = self.is_overdrawn(tat);
+        let most = if overdrawn { self.debt_max() } else { self.parts_of(self.reach) };
+        let longest = most.divide_ceil(self.parts.into());
+        let parts = if overdrawn { tat.parts - self.parts } else { tat.parts };
+        parts < self.parts && tat.nanos <= Timestamp::MAX.as_nanos().saturating_add(longest)
     }
 
     #[inline]
@@ -217,7 +307,7 @@ impl TokenBucket {
         Verdict { answer, used: self.burst - remaining, next, reset }
     }
 
-    /// What is missing from a full bucket.
+    /// What is missing from a full bucket. The instant is one without a mark.
     #[inline]
     fn debt<N: Parts>(&self, tat: Tat, now: Timestamp) -> N {
         match tat.nanos.checked_sub(now.as_nanos()) {
@@ -369,6 +459,62 @@ mod tests {
     }
 
     #[test]
+    fn what_is_charged_beyond_the_burst_is_paid_off_to_the_nanosecond() {
+        for (amount, burst) in [(10, 20), (3, 3), (7_777_777, 20)] {
+            let bucket = bucket(amount, Window::SECOND, burst);
+            let (tat, verdict) = bucket.settle(Tat::default(), Ask::Force(10_000), START);
+            let time = |units: u64| Nanos((units * 1_000_000_000).div_ceil(amount));
+            assert_eq!((verdict.used, verdict.reset), (burst, time(10_000)));
+            let wait = time(10_001 - burst);
+            assert_eq!(bucket.settle(tat, Ask::Take(1), START).1.answer, Answer::Wait(wait));
+            assert_eq!(bucket.mended(tat, START), None);
+            let then = START.plus(wait);
+            assert_eq!(bucket.settle(tat, Ask::Take(1), then).1.answer, Answer::Fits);
+            let before = Timestamp::from_nanos(then.as_nanos() - 1);
+            assert_eq!(bucket.settle(tat, Ask::Take(1), before).1.answer, Answer::Wait(Nanos(1)));
+            // A penalty is not owed: it empties a bucket, and this one is.
+            assert_eq!(bucket.settle(tat, Ask::Drain(5), START), (tat, verdict));
+        }
+    }
+
+    #[test]
+    fn an_overdraft_ends_after_31_days_whatever_was_charged_and_wherever_the_clock_goes() {
+        let bucket = bucket(10, Window::SECOND, 20);
+        let (tat, verdict) = bucket.settle(Tat::default(), Ask::Force(u64::MAX), START);
+        let longest = Nanos::from_secs(31 * 86_400);
+        assert_eq!(verdict.reset, longest);
+        assert!(bucket.may_have(tat));
+        let earlier = Timestamp::from_secs(START.as_secs() - 3_600);
+        let mended = bucket.mended(tat, earlier).unwrap();
+        assert_eq!(bucket.settle(mended, Ask::Look, earlier).1.reset, longest);
+        // One that is not overdrawn waits for no clock.
+        let (tat, _) = bucket.settle(Tat::default(), Ask::Force(20), START);
+        let mended = bucket.mended(tat, earlier).unwrap();
+        assert_eq!(bucket.settle(mended, Ask::Look, earlier).1.reset, Nanos::from_secs(2));
+    }
+
+    #[test]
+    fn no_more_is_given_back_than_is_left_of_the_charge() {
+        let bucket = bucket(10, Window::SECOND, 20);
+        let (tat, _) = bucket.settle(Tat::default(), Ask::Take(20), START);
+        let give = |tat, cost, after: u64| {
+            let ask = Ask::Give { cost, reserved: 20, charged_at: START };
+            bucket.settle(tat, ask, START.plus(Nanos(after)))
+        };
+        assert_eq!(give(tat, 5, 0).1.used, 15);
+        // After a second ten of the twenty are paid. Emptied again by others, the bucket gets the other ten at the most.
+        let later = 1_000_000_000;
+        let (tat, _) = bucket.settle(tat, Ask::Take(10), START.plus(Nanos(later)));
+        assert_eq!(give(tat, 5, later).1.used, 15);
+        assert_eq!(give(tat, 20, later).1.used, 10);
+        let (tat, _) = bucket.settle(tat, Ask::Take(10), START.plus(Nanos(2 * later)));
+        assert_eq!(
+            give(tat, 20, 2 * later),
+            (tat, bucket.settle(tat, Ask::Look, START.plus(Nanos(2 * later))).1)
+        );
+    }
+
+    #[test]
     fn a_limit_that_changes_keeps_the_used_units() {
         let (old, new) = (bucket(10, Window::SECOND, 20), bucket(100, Window::SECOND, 300));
         let (tat, _) = old.settle(Tat::default(), Ask::Take(15), START);
@@ -381,6 +527,9 @@ mod tests {
             (20, Nanos::from_secs(20)),
             "ten times the burst at the most"
         );
+        let (tat, _) = new.settle(Tat::default(), Ask::Force(10_000), START);
+        let (_, verdict) = old.settle(old.carry_over(&new, tat, START), Ask::Look, START);
+        assert_eq!((verdict.used, verdict.reset), (20, Nanos::from_secs(1_000)), "all that is overdrawn");
     }
 
     #[test]

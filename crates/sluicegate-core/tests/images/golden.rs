@@ -57,6 +57,8 @@ fn meter_has(rule: &Rule, waits_s: &[u32], image: &str) {
 #[test]
 fn every_state() {
     meter_has(&bucket(), &[0], "0101bf530b53845bd71802");
+    // An overdrawn one: a nanosecond less, and as many more parts as it has.
+    meter_has(&bucket(), &[60], "0101be736af3965bd71805");
     meter_has(&Rule::FixedWindow(day(5)), &[0, 1], "0102058073b06a");
     meter_has(&billing_month(), &[0, 1], "010205e0a7946a");
     meter_has(&Rule::SlidingWindow(day(300)), &[0, 86_400], "010382a3050200c5b16a");

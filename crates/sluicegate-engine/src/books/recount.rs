@@ -6,17 +6,18 @@ use std::sync::Arc;
 
 use sluicegate_core::book::LimitId;
 use sluicegate_core::limit::{Axis, LimitName, Per};
-use sluicegate_core::plan::{ChargePlan, Due, HomeId, Mode};
+use sluicegate_core::plan::{ChargePlan, Due, HomeId};
 use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::rule::{Amount, Rule};
 use sluicegate_core::settle::Readings;
 use sluicegate_core::tariff::{Charges, Plan, Request};
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Kind, Position, Record, Spool};
+use sluicegate_ledger::{Position, Record, Spool};
 use sluicegate_store::meters::MeterTable;
 
 use super::error::CompareError;
 use crate::look::look_everywhere;
+use crate::settlement::{charges_of, mode_of};
 use crate::snapshot::PolicySnapshot;
 
 /// How often it is waited for somebody who is in the middle of an append, each time for up to a second.
@@ -68,9 +69,10 @@ impl<'s> Shadow<'s> {
     pub(super) fn count(&self, record: &Record) {
         let Some(account) = self.accounts.get(&record.account) else { return };
         let Some(cost) = Amount::new(record.cost) else { return };
-        let mode = match record.kind {
-            Kind::Charge | Kind::Correction => Mode::Force,
-            Kind::Refund => Mode::Refund { charged_at: record.charged_at },
+        let limits = &account.plan.tariff;
+        let which = match charges_of(record, limits) {
+            Charges::AmountsBut(skipped) => Charges::AmountsBut(skipped.and(limits.rates())),
+            which => which,
         };
         let request = Request {
             home: account.home,
@@ -78,11 +80,11 @@ impl<'s> Shadow<'s> {
             route: self.policy.route_of_number(record.route),
             cost,
             now: record.at,
-            mode,
-            which: Charges::Quotas,
+            mode: mode_of(record),
+            which,
             slot: SlotId(0),
         };
-        self.meters.settle(&account.plan.tariff.plan(&request), &mut Readings::new());
+        self.meters.settle(&limits.plan(&request), &mut Readings::new());
     }
 
     /// What they have used.

@@ -44,7 +44,8 @@ impl Books {
                 Mode::Force
             } else {
                 let rule = account.plan.tariff.limits().find(|limit| limit.name == count.limit);
-                Mode::Refund { charged_at: rule.map_or(now, |limit| limit.rule.oldest_at(now)) }
+                let charged_at = rule.map_or(now, |limit| limit.rule.oldest_at(now));
+                Mode::Refund { charged_at, reserved: amount }
             };
             let which = Charges::One(count.quota.id);
             let request = Request { cost: amount, mode, which, ..look(account, count.quota.key, now) };

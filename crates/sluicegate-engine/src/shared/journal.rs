@@ -17,6 +17,7 @@ use tokio::sync::Notify;
 
 use super::Shared;
 use crate::engine::Engine;
+use crate::settlement::{charges_of, mode_of};
 use crate::thresholds::Payer;
 
 /// The most records that are read ahead.
@@ -173,19 +174,19 @@ impl Engine {
             };
             policy.plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)?
         };
-        let mode = match record.kind {
-            Kind::Charge | Kind::Correction => Mode::Force,
-            Kind::Refund => Mode::Refund { charged_at: record.charged_at },
-        };
         // What was used while the store was away was within the rates of that time.
-        let which = if record.flags.contains(Flags::DEGRADED) { Charges::Quotas } else { Charges::Amounts };
+        let degraded = record.flags.contains(Flags::DEGRADED);
+        let which = match charges_of(record, &plan.tariff) {
+            Charges::AmountsBut(skipped) if degraded => Charges::AmountsBut(skipped.and(plan.tariff.rates())),
+            which => which,
+        };
         let request = Request {
             home: record.home,
             key: NonZeroU32::new(record.key_number),
             route: policy.route_of_number(record.route),
             cost: Amount::new(record.cost)?,
             now: self.now(),
-            mode,
+            mode: mode_of(record),
             which,
             slot: SlotId(0),
         };

@@ -259,7 +259,7 @@ fn a_meter_that_lost_usage_is_found_and_set_right_for_good() {
 }
 
 #[test]
-fn a_refund_that_straddles_a_change_of_window_is_given_back() {
+fn a_refund_that_straddles_a_change_of_window_leaves_the_new_one_alone() {
     let bed = Bed::new(PLANS);
     let monthly = bed.place.caller("monthly");
     let held = CallerRequest { hold: Hold::Yes, ..costing(request(&monthly.key), 5) };
@@ -267,11 +267,11 @@ fn a_refund_that_straddles_a_change_of_window_is_given_back() {
     let daily = sluicegate_core::policy::TierName::new("daily").unwrap();
     let directory = bed.place.engine.directory();
     bed.runtime.block_on(directory.set_tier("acct-monthly", daily, &crate::place::writer())).unwrap();
-    // Under the new window, what was used before is one charge of this moment: it is given back from there.
+    // Under the new window, what was used before is one charge of this moment. The request that ends is not in it.
     bed.admit(&monthly, 1, at(120));
     finish(&bed.place, &permit, 200, Some(1), at(121));
     assert_eq!(bed.usage(None), (2, 0));
-    assert_eq!((bed.drifting(), bed.used(&monthly, at(122))), (vec![], "2".to_owned()));
+    assert_eq!((bed.drifting(), bed.used(&monthly, at(122))), (vec![], "6".to_owned()));
 }
 
 #[test]

@@ -14,6 +14,8 @@ mod overage;
 mod overload;
 mod place;
 mod pulse;
+mod rates;
+mod rates_shared;
 mod reload;
 mod repeats;
 mod shared_place;

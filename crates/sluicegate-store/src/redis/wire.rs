@@ -39,6 +39,7 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("script/wide.lua"),
     include_str!("script/entries.lua"),
     include_str!("script/slots.lua"),
+    include_str!("script/overdraft.lua"),
     include_str!("script/ask.lua"),
     include_str!("script/settle.lua"),
 );

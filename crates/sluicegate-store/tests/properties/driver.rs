@@ -37,6 +37,11 @@ impl Driver {
         &self.limits[meter]
     }
 
+    /// Whether what a request costs in the end concerns a meter: slots are taken whatever it is.
+    pub(crate) fn counts_amounts(&self, meter: usize) -> bool {
+        !matches!(self.limits[meter].rule, Rule::Concurrency { .. })
+    }
+
     pub(crate) fn edit(&mut self, meter: usize, terms: &Terms) {
         self.limits[meter] = limit(meter, axis(meter), terms);
     }

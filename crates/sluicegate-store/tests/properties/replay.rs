@@ -245,7 +245,7 @@ fn finish(process: &Process, charged: &Request, cost: u64, now: Timestamp, disk:
 }
 
 fn refund_of(charged: &Request) -> Mode {
-    Mode::Refund { charged_at: charged.now }
+    Mode::Refund { charged_at: charged.now, reserved: charged.cost }
 }
 
 fn nth_last(admitted: &mut Vec<Request>, ago: usize) -> Option<Request> {

@@ -36,6 +36,8 @@ pub(crate) enum Event {
     Force { meters: Vec<usize>, cost: u64, expects: Option<Expects> },
     /// The charge that was admitted so many requests ago is given back.
     Refund { ago: usize },
+    /// The request that was admitted so many ago turns out to have cost this much.
+    Finish { ago: usize, cost: u64 },
     /// A limit is edited.
     Edit { meter: usize, terms: Terms },
     /// Time passes.
@@ -200,7 +202,8 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         20 => asked().prop_map(|(meters, cost, expects)| Event::Ask { meters, cost, expects }),
         2 => asked().prop_map(|(meters, cost, expects)| Event::Peek { meters, cost, expects }),
         1 => asked().prop_map(|(meters, cost, expects)| Event::Force { meters, cost, expects }),
-        3 => (0..8usize).prop_map(|ago| Event::Refund { ago }),
+        2 => (0..8usize).prop_map(|ago| Event::Refund { ago }),
+        3 => (0..8usize, cost()).prop_map(|(ago, cost)| Event::Finish { ago, cost }),
         2 => (0..METERS).prop_flat_map(|meter| terms(meter).prop_map(move |terms| Event::Edit { meter, terms })),
         8 => time_step().prop_map(Event::Later),
         1 => time_step().prop_map(Event::Earlier),

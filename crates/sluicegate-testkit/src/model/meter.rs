@@ -37,7 +37,13 @@ pub(super) trait Algorithm {
     fn wait(&self, cost: u64, at: &At) -> Nanos;
     /// Charges without asking whether it fits.
     fn charge(&mut self, cost: u64, at: &At);
-    fn refund(&mut self, cost: u64, charged_at: Nanos, at: &At);
+    /// Gives back `cost` of the `reserved` units that were charged then.
+    fn refund(&mut self, cost: u64, reserved: u64, charged_at: Nanos, at: &At);
+
+    /// Charges as above, but empties a token bucket at the most.
+    fn drain(&mut self, cost: u64, at: &At) {
+        self.charge(cost, at);
+    }
 
     fn fits(&self, cost: u64, at: &At) -> bool {
         u128::from(self.used(at)) + u128::from(cost) <= u128::from(self.capacity())

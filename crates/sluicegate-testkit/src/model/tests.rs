@@ -56,6 +56,6 @@ impl Home {
     }
 
     fn give_back(&mut self, rule: Rule, cost: u64, charged_at: u64, now: u64) {
-        self.refund(&charge(rule, cost), charged_at, charged_at, now);
+        self.refund(&charge(rule, cost), cost, charged_at, charged_at, now);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::carry::carried;
 use super::meter::{At, END_OF_TIME, MOST, Meter, saturated};
-use super::{Charge, Mode, Overage, Reading, Rule};
+use super::{Charge, Due, Mode, Overage, Reading, Rule};
 
 pub(super) struct View<'a> {
     pub(super) charge: &'a Charge,
@@ -72,12 +72,15 @@ impl View<'_> {
 
     pub(super) fn pay(&mut self) {
         let cost = self.cost();
-        self.meter.algorithm_mut().charge(cost, &self.at);
+        match self.charge.due {
+            Due::Admission => self.meter.algorithm_mut().charge(cost, &self.at),
+            Due::Refusal => self.meter.algorithm_mut().drain(cost, &self.at),
+        }
     }
 
-    pub(super) fn give_back(&mut self, charged_at: u64) {
+    pub(super) fn give_back(&mut self, charged_at: u64, reserved: u64) {
         let (cost, charged_at) = (self.cost(), u128::from(charged_at).min(END_OF_TIME));
-        self.meter.algorithm_mut().refund(cost, charged_at, &self.at);
+        self.meter.algorithm_mut().refund(cost, reserved, charged_at, &self.at);
     }
 
     pub(super) fn reading(&self) -> Reading {

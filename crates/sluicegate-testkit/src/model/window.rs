@@ -81,7 +81,7 @@ impl Algorithm for Window {
         self.held = Some(held);
     }
 
-    fn refund(&mut self, cost: u64, charged_at: Nanos, at: &At) {
+    fn refund(&mut self, cost: u64, _reserved: u64, charged_at: Nanos, at: &At) {
         if let Some(held) = &mut self.held {
             let still_in_it = at.now < held.end;
             if still_in_it && held.start <= charged_at {

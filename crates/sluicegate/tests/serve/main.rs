@@ -50,4 +50,5 @@ mod tally;
 mod traces;
 mod tracker;
 mod traffic;
+mod true_costs;
 mod unfit_stores;

@@ -3,6 +3,8 @@
 
 local byte, char, rep, concat = string.byte, string.char, string.rep, table.concat
 local MOST, END, REMEMBERED = 9007199254740991, 4294967295000000, 86400000000
+-- The longest that an overdrawn bucket owes: 31 days.
+local OVERDRAFT = 2678400000000
 
 -- The limits of the call. Kinds: 1 token bucket, 2 one whose numbers outgrow a double, 3 fixed window, 4 calendar,
 -- 5 two counts, 6 buckets or log, 7 slots. `v1` to `v6` are the numbers of the meter, of which the first is always the
@@ -19,7 +21,7 @@ while here <= #head do
   here = here + 11 + size
 end
 
-local writes, wide, large = true, false, false
+local writes, wide, large = true, op == 1, false
 if op == 1 then
   local bucket, window = limits[1], limits[2]
   bucket.kind, bucket.a, bucket.b, bucket.c = 1, full, unit, per
@@ -45,7 +47,7 @@ elseif op < 4 then
     else
       limit.a, limit.b, at = unpack_from('<dd', body, at)
     end
-    wide, large = wide or kind == 2 or kind == 5, large or kind >= 6
+    wide, large = wide or kind <= 2 or kind == 5, large or kind >= 6
     -- Either every limit comes with a key, or those do that need one.
     if op == 3 or kind >= 6 then
       keys = keys + 1

@@ -57,7 +57,7 @@ end
 -- `spared` has those that a repeat is not charged with.
 local reply, said, outcomes, asked, owes, later, spared = { '' }, 1, {}, {}, {}, {}, {}
 for place = 1, asks do
-  local mode, charges, charged, slot, elsewhere = 0, 2, 0, nil, nil
+  local mode, charges, charged, reserved, slot, elsewhere = 0, 2, 0, 0, nil, nil
   local name, request, decision, used, since
   if op == 1 then
     asked[1], asked[2] = limits[1], limits[2]
@@ -65,7 +65,7 @@ for place = 1, asks do
   else
     local parts, expected, least, most
     mode, parts, charges, at = unpack_from('<BBB', body, at)
-    if mode == 3 then charged, at = unpack_from('<d', body, at) end
+    if mode == 3 then charged, reserved, at = unpack_from('<dd', body, at) end
     if parts % 2 == 1 then slot, at = unpack_from('<c16', body, at) end
     if parts % 4 >= 2 then expected, least, most, at = unpack_from('<Bdd', body, at) end
     if parts >= 4 then name, request, decision, used, since, at = unpack_from('<Hc8c16Bd', body, at) end
@@ -112,12 +112,12 @@ for place = 1, asks do
       -- Only a bucket has to be asked for what it says.
       if limit.kind <= 2 then ask(limit, cost, 1, true, false, 0, nil) end
     elseif later[k] then
-      limit.fits = ask(limit, cost, 2, true, keeps, 0, slot) == 0
+      limit.fits = ask(limit, cost, 4, true, keeps, 0, slot) == 0
       limit.wait = nil
     else
       local bills = limit.bills and mode < 3
       local force = mode == 2 or (bills and not limit.over)
-      local answer, room = ask(limit, cost, mode, force, keeps, charged, slot)
+      local answer, room = ask(limit, cost, mode, force, keeps, charged, slot, reserved)
       if answer == 2 then
         never = never or k
       elseif answer == 1 then

@@ -74,7 +74,7 @@ impl State for Seen {
                 let (cost, beyond) = match ask {
                     Ask::Take(cost) => (cost, 0),
                     Ask::TakeBeyond { cost, beyond } => (cost, beyond),
-                    Ask::Look | Ask::Force(_) | Ask::Give { .. } => return ((), *verdict),
+                    Ask::Look | Ask::Force(_) | Ask::Drain(_) | Ask::Give { .. } => return ((), *verdict),
                 };
                 // The script does not say for how long what never fits.
                 let never = !matches!(rule, Rule::Concurrency { .. })

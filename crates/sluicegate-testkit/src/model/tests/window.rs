@@ -83,8 +83,8 @@ fn a_calendar_period_is_what_the_caller_says_it_is() {
     // The clock steps back into the first period; the meter stays in the second.
     let answer = home.ask(&[in_period(1, first)], Mode::Peek, 0, 240);
     assert_eq!(answer.readings, [Reading { used: 4, remaining: 6, next: 60, reset: 60, overage: 0 }]);
-    home.refund(&in_period(10, second), 0, 120, 260);
-    home.refund(&in_period(3, second), 0, 250, 260);
+    home.refund(&in_period(10, second), 10, 0, 120, 260);
+    home.refund(&in_period(3, second), 3, 0, 250, 260);
     assert_eq!(home.ask(&[in_period(1, second)], Mode::Peek, 0, 260).readings[0].used, 1);
 }
 

@@ -116,7 +116,7 @@ fn only_the_very_same_question_is_answered() {
 #[test]
 fn whatever_changes_the_home_makes_it_forget() {
     let admitted = settled(Outcome::Admitted { overage: 0 }, 400);
-    let given_back = Mode::Refund { charged_at: Timestamp::EPOCH };
+    let given_back = Mode::Refund { charged_at: Timestamp::EPOCH, reserved: Amount::ONE };
     for (mode, forgets) in
         [(Mode::Charge, true), (Mode::Force, true), (given_back, true), (Mode::Peek, false)]
     {
