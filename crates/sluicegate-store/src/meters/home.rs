@@ -294,7 +294,7 @@ mod tests {
 
     fn limit(name: &str, axis: Axis, rule: Rule) -> Limit {
         let excess = Excess::Refuse(RefusalStatus::TooManyRequests);
-        Limit { name: LimitName::new(name).unwrap(), axis, per: Per::Account, rule, excess }
+        Limit { name: LimitName::new(name).unwrap(), axis, per: Per::Account, rule, excess, sold: None }
     }
 
     #[test]

@@ -24,7 +24,7 @@ proptest! {
         rule in counting_rule(),
         requests in vec((time_step(), any::<bool>(), cost()), 200),
     ) {
-        let terms = Terms { rule: rule.clone(), excess: Excess::Refuse(RefusalStatus::TooManyRequests) };
+        let terms = Terms { rule: rule.clone(), excess: Excess::Refuse(RefusalStatus::TooManyRequests), sold: None };
         let mut driver = Driver::new(&[terms], Timestamp::from_secs(1_790_000_000));
         let mut admitted = Admissions::new();
         for (step, hurry, cost) in requests {
@@ -48,7 +48,7 @@ proptest! {
     ) {
         let cap = Amount::new(cap).unwrap();
         let excess = Excess::BillUpTo(OverageCap { amount: cap, status: RefusalStatus::PaymentRequired });
-        let mut driver = Driver::new(&[Terms { rule: rule.clone(), excess }], Timestamp::from_secs(1_790_000_000));
+        let mut driver = Driver::new(&[Terms { rule: rule.clone(), excess, sold: None }], Timestamp::from_secs(1_790_000_000));
         let mut admitted = Admissions::new();
         for (step, hurry, cost) in requests {
             if !hurry {

@@ -62,7 +62,7 @@ proptest! {
                 }
                 Event::Refund { ago } => {
                     if let Some(charge) = admitted.len().checked_sub(ago + 1).map(|index| admitted.remove(index)) {
-                        refund(&driver, &mut home, &charge);
+                        refund(&driver, &mut home, &charge)?;
                     }
                 }
             }
@@ -102,12 +102,16 @@ fn compare(
     Ok(ours)
 }
 
-fn refund(driver: &Driver, home: &mut model::Home, charged: &Admitted) {
-    driver.ask(&charged.meters, charged.cost, Mode::Refund { charged_at: charged.at }, charged.slot);
+fn refund(driver: &Driver, home: &mut model::Home, charged: &Admitted) -> Result<(), TestCaseError> {
+    let mode = Mode::Refund { charged_at: charged.at };
+    let ours = driver.ask(&charged.meters, charged.cost, mode, charged.slot);
+    let mut overage = 0;
     for meter in &charged.meters {
         let charge = charge(driver, *meter, charged.cost);
-        home.refund(&charge, charged.slot, charged.at.as_nanos(), driver.now.as_nanos());
+        overage += home.refund(&charge, charged.slot, charged.at.as_nanos(), driver.now.as_nanos());
     }
+    prop_assert_eq!(ours.outcome, Outcome::Admitted { overage });
+    Ok(())
 }
 
 fn charge(driver: &Driver, meter: usize, cost: u64) -> model::Charge {
