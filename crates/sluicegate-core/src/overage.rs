@@ -27,7 +27,7 @@ impl OverageBaseline {
     }
 
     /// What is kept for a quota that includes so much: nothing if that makes no difference.
-    pub(crate) const fn for_included(self, included: u64) -> Self {
+    pub const fn for_included(self, included: u64) -> Self {
         if self.recorded == 0 && self.used <= included { Self::NONE } else { self }
     }
 }

@@ -138,11 +138,7 @@ impl Engine {
         let idempotency = permit.idempotency.filter(|_| settled == 0);
         let mut readings = Readings::new();
         self.meters.settle_then(&plan, &mut readings, |outcome| {
-            let overage = match (kind, outcome) {
-                (Kind::Refund, _) => permit.overage.min(difference.get()),
-                (_, Outcome::Admitted { overage }) => overage,
-                _ => 0,
-            };
+            let overage = if let Outcome::Admitted { overage } = outcome { overage } else { 0 };
             let record = record(permit, kind, Some(difference), overage, now);
             room.append(&Record { idempotency, ..record });
         });

@@ -6,6 +6,8 @@ use std::ops::BitOr;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 
+use crate::spool::Position;
+
 pub(crate) mod layout;
 
 /// How much room a record takes on disk.
@@ -46,6 +48,9 @@ impl Flags {
     pub const OWED: Self = Self(1 << 2);
     /// The shared store has to be told of its name, and was not when it was written.
     pub const UNNAMED: Self = Self(1 << 3);
+    /// It says by how much the overage changed when the shared store was told of an earlier record: see
+    /// [`Record::settles`].
+    pub const SETTLES: Self = Self(1 << 4);
 
     /// Whether all of `other` are in this set.
     pub const fn contains(self, other: Self) -> bool {
@@ -69,6 +74,7 @@ impl fmt::Debug for Flags {
             (Self::DEGRADED, "DEGRADED"),
             (Self::OWED, "OWED"),
             (Self::UNNAMED, "UNNAMED"),
+            (Self::SETTLES, "SETTLES"),
         ];
         let mut rest = self.0;
         let mut separator = "";
@@ -111,8 +117,30 @@ pub struct Record {
     pub cost: u64,
     /// How much of it went beyond the quota.
     pub overage: u64,
-    /// What the request was sent with so that a retry can be told.
+    /// What the request was sent with so that a retry can be told; of a record that [settles](Record::settles) another,
+    /// the position of that.
     pub idempotency: Option<Idempotency>,
     /// Remarks.
     pub flags: Flags,
+}
+
+impl Record {
+    /// The record that has this as its overage, or as a correction of it: the shared store was told of that one, and
+    /// this much its overage changed then. Nothing was used or given back with it.
+    pub fn settling(self, position: Position, kind: Kind, overage: u64, at: Timestamp) -> Self {
+        let idempotency = Some(Idempotency { key: position.0, request: 0 });
+        let flags = Flags(self.flags.0 & Flags::DEGRADED.0) | Flags::SETTLES;
+        Self { kind, at, cost: 0, overage, idempotency, flags, ..self }
+    }
+
+    /// The position of the record whose overage this says, if it does.
+    pub fn settles(&self) -> Option<Position> {
+        let position = self.idempotency.filter(|_| self.flags.contains(Flags::SETTLES));
+        position.map(|position| Position(position.key))
+    }
+
+    /// The name that the request was sent with.
+    pub fn name(&self) -> Option<Idempotency> {
+        self.idempotency.filter(|_| !self.flags.contains(Flags::SETTLES))
+    }
 }

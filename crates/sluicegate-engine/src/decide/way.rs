@@ -7,7 +7,6 @@ use sluicegate_core::plan::Mode;
 use sluicegate_core::policy::{Durability, RefundOn, Repeats, Route, RouteIndex};
 use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
-use sluicegate_core::settle::Outcome;
 use sluicegate_core::tariff::{Charges, Request};
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::Flags;
@@ -56,7 +55,7 @@ impl Way<'_> {
     pub(crate) fn conclude(
         &self,
         caller: Caller,
-        mut permit: Permit,
+        permit: Permit,
         settled: Settled,
         answer: Answer,
         shown: Shown,
@@ -74,9 +73,6 @@ impl Way<'_> {
         decision.limits = shown.limits;
         decision.who.conduct = shown.conduct;
         decision.pending = settled.recorded.filter(|_| self.is_strict());
-        if let Outcome::Admitted { overage } = settled.outcome {
-            permit.overage = overage;
-        }
         decision.charged = decision.pending.map(|_| Box::new(permit.clone()));
         decision.permit = kept.then(|| Box::new(permit));
         decision
@@ -100,7 +96,6 @@ impl Way<'_> {
             route: index,
             route_number: self.policy.route_number(index),
             cost,
-            overage: 0,
             settles: Settles::TrueCost,
             charged_at: self.now,
             slot: self.slot,

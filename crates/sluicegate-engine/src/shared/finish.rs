@@ -41,13 +41,10 @@ impl Engine {
             Counters::count(&self.counters.unrecorded);
             return Err(FinishError::Unavailable);
         };
-        let (kind, overage) = if settled > reserved {
-            (Kind::Correction, 0)
-        } else {
-            (Kind::Refund, permit.overage.min(difference.get()))
-        };
+        // By how much the overage changes, the store says when the journal has settled this.
+        let kind = if settled > reserved { Kind::Correction } else { Kind::Refund };
         let idempotency = permit.idempotency.filter(|_| settled == 0);
-        let record = Record { idempotency, ..record(permit, kind, Some(difference), overage, now) };
+        let record = Record { idempotency, ..record(permit, kind, Some(difference), 0, now) };
         room.append(&Record { flags: record.flags | Flags::OWED, ..record });
         shared.journal.wake();
         if let Some(idempotency) = idempotency {

@@ -137,7 +137,7 @@ fn is_created(outcome: Outcome, due: Due, mode: Mode) -> bool {
 
 impl Entry {
     /// Whether it is the meter of `charge`, written under the very limit.
-    fn is_exactly(&self, charge: &Charge<'_>) -> bool {
+    pub(super) fn is_exactly(&self, charge: &Charge<'_>) -> bool {
         self.limit == charge.id && self.sharer == charge.sharer.get()
     }
 }
