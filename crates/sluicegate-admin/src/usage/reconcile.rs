@@ -110,7 +110,7 @@ pub(crate) struct DifferenceBody {
     /// In which hour; null over the whole time.
     #[schema(required, format = DateTime, example = "2026-11-16T07:00:00Z")]
     hour: Option<String>,
-    /// The quota, where a meter is meant: what was used of it, or with `:overage` behind it what is billed beyond it.
+    /// The quota, where a meter is meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "quota")]
     limit: Option<String>,
