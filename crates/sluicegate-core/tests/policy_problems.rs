@@ -303,7 +303,8 @@ fn a_window_that_slides_bills_nothing() {
 fn one_quota_of_a_tier_is_billed() {
     let bills = "algorithm: calendar_day, limit: 3, on_exceeded: bill_overage";
     let blocks = "algorithm: calendar_day, limit: 3";
-    let both = format!("quota: 5, on_quota_exceeded: bill_overage, limits: {{daily: {{{bills}, overage_cap: 9}}}}");
+    let both =
+        format!("quota: 5, on_quota_exceeded: bill_overage, limits: {{daily: {{{bills}, overage_cap: 9}}}}");
     check_tier(&both, "daily", "`daily` bills overage, and `quota` does already", "`on_exceeded: block`");
     let two = format!("limits: {{first: {{{bills}}}, second: {{{bills}}}}}");
     check_tier(&two, "second", "and `first` does already", "one quota of a tier is billed");

@@ -137,6 +137,10 @@ impl Engine {
     /// Settles one record, and says by how much its overage changed.
     async fn settle_and_say(&self, shared: &Shared, position: Position, record: &Record, said: &mut Said) {
         self.on_disk(said.pending.remove(&record.home)).await;
+        // What is undone changes the overage without a record: it must not come between.
+        while shared.homes.is_in_doubt(record.home) {
+            tokio::time::sleep(PAUSE).await;
+        }
         let Some((change, now)) = self.settle_owed(shared, position, record).await else { return };
         if said.known.remove(&position) {
             return;

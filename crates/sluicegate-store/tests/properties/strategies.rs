@@ -111,8 +111,12 @@ pub(crate) fn terms(meter: usize) -> BoxedStrategy<Terms> {
     let refuse = Excess::Refuse(RefusalStatus::TooManyRequests);
     match axis(meter) {
         Axis::Rate => rule().prop_map(move |rule| Terms { rule, excess: refuse, sold: None }).boxed(),
-        Axis::Concurrency => concurrency().prop_map(move |rule| Terms { rule, excess: refuse, sold: None }).boxed(),
-        Axis::Conduct => counting_rule().prop_map(move |rule| Terms { rule, excess: refuse, sold: None }).boxed(),
+        Axis::Concurrency => {
+            concurrency().prop_map(move |rule| Terms { rule, excess: refuse, sold: None }).boxed()
+        }
+        Axis::Conduct => {
+            counting_rule().prop_map(move |rule| Terms { rule, excess: refuse, sold: None }).boxed()
+        }
         Axis::Quota => (counting_rule(), excess(), option::weighted(0.3, amount()))
             .prop_map(move |(rule, excess, sold)| {
                 // A bucket has no overage: it forgets what is above it.

@@ -156,8 +156,7 @@ impl<'b> Trio<'b> {
         let mut overage = 0;
         for meter in &charged.meters {
             let charge = self.model_charge(*meter, charged.cost);
-            overage +=
-                self.model.refund(&charge, charged.slot, charged.at.as_nanos(), self.now.as_nanos());
+            overage += self.model.refund(&charge, charged.slot, charged.at.as_nanos(), self.now.as_nanos());
         }
         prop_assert_eq!(outcome, Outcome::Admitted { overage });
         self.expect(Waiting { asked, expected: in_micros(words::answer(outcome, &readings)) })

@@ -163,7 +163,9 @@ fn excess(algorithm: &At<Algorithm>, axis: Axis, body: &LimitBody, sink: &mut Si
     let beyond = overage::Typed { overrun: &body.on_exceeded, key: "on_exceeded", cap: &body.overage_cap };
     let excess = overage::excess(&beyond, limit, status, sink)?;
     match algorithm.value {
-        Algorithm::SlidingWindow | Algorithm::SlidingBuckets | Algorithm::SlidingLog if excess.is_billed() => {
+        Algorithm::SlidingWindow | Algorithm::SlidingBuckets | Algorithm::SlidingLog
+            if excess.is_billed() =>
+        {
             overage::report_sliding(&beyond, "use calendar_month, billing_month or calendar_day", sink);
             return None;
         }

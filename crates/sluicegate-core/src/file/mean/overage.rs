@@ -53,7 +53,8 @@ pub(super) fn excess(
 /// Reports that a window which slides is billed. `instead` says what to write.
 pub(super) fn report_sliding(typed: &Typed<'_>, instead: &str, sink: &mut Sink) {
     let Some(at) = typed.overrun.given() else { return };
-    let message = "a window that slides has no periods that a bill could name, so its overage cannot be billed";
+    let message =
+        "a window that slides has no periods that a bill could name, so its overage cannot be billed";
     let help = format!("{instead}, or `{}: block`", typed.key);
     sink.report(at.place, message, help);
 }
@@ -69,7 +70,8 @@ pub(super) fn check_one_billed(quota: Option<&Limit>, entries: &[MeantLimit], si
                 "`{}` bills overage, and `{}` does already: each request would be billed twice",
                 limit.name, first.name
             );
-            let help = "one quota of a tier is billed: write `on_exceeded: block` here, or bill only this one";
+            let help =
+                "one quota of a tier is billed: write `on_exceeded: block` here, or bill only this one";
             sink.report(entry.place, message, help);
             one_is_billed = false;
         }

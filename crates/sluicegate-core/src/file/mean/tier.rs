@@ -25,7 +25,8 @@ pub(in crate::file) fn tier(
     let priority = priority(&body.priority, sink);
     let entries = entries?;
     shadow::report(&entries, sink);
-    let one_is_billed = overage::check_one_billed(shorthands[2].as_ref().and_then(Option::as_ref), &entries, sink);
+    let one_is_billed =
+        overage::check_one_billed(shorthands[2].as_ref().and_then(Option::as_ref), &entries, sink);
     let mut limits: Vec<TierLimit> = Vec::new();
     for shorthand in shorthands {
         limits.extend(shorthand?.map(|limit| TierLimit { limit, routes: Vec::new() }));

@@ -146,7 +146,8 @@ impl<'p> WireLimit<'p> {
     pub(crate) fn agrees_with(&self, charge: &Charge<'_>) -> bool {
         let ours = self.charge.limit;
         let billing = Billing::of(charge.limit);
-        std::ptr::eq(ours, charge.limit) || (ours.terms() == charge.limit.terms() && self.billing() == billing)
+        std::ptr::eq(ours, charge.limit)
+            || (ours.terms() == charge.limit.terms() && self.billing() == billing)
     }
 
     /// Appends its part of the shape of a home in which its numbers have this place.

@@ -37,9 +37,7 @@ impl Meter {
     fn overage(self, quota: Quota) -> u64 {
         match quota.spent {
             Spent::Refuses => 0,
-            Spent::Bills => {
-                self.recorded + self.used.saturating_sub(quota.amount.max(self.used_at_change))
-            }
+            Spent::Bills => self.recorded + self.used.saturating_sub(quota.amount.max(self.used_at_change)),
         }
     }
 }
