@@ -23,8 +23,8 @@ pub struct Repaired {
 
 impl Books {
     /// Compares every quota, and sets those right that do not say what the records say: what is missing is charged at
-    /// this moment, what is too much is given back. Nothing is recorded, for nothing was used. Overage is what was recorded;
-    /// where it is in a shared store, it follows from what is used.
+    /// this moment, what is too much is given back. Nothing is recorded, for nothing was used. Overage becomes what was
+    /// recorded; in a shared store it follows from what is used.
     ///
     /// Where several nodes share the meters, `others` must be what all the others recorded.
     pub async fn repair(

@@ -3,9 +3,9 @@
 //! The spool is the journal. A record that is owed says so, and is settled in the store under its position, which the
 //! store takes once: neither a lost answer nor a crash settles it twice.
 //!
-//! By how much its overage changed, only the store can say. A record that follows says so, once: the store remembers
-//! what it said last of a home, so that is on disk before the home is asked again, and before the journal is noted to be
-//! that far. A start reads which of them are there.
+//! By how much the overage changes, only the store can say. Another record says so, once: the store remembers its last
+//! answer for a home, so this record is on disk before the home is asked again, and before the position of the journal
+//! moves on. At a start it is read which of them are there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -173,8 +173,8 @@ impl Engine {
         }
     }
 
-    /// Settles one record, however long that takes. By how much its overage changed, and when; nothing if it was settled
-    /// before and others since.
+    /// Settles one record, however long that takes. Says by how much the overage changed, and when; nothing if the
+    /// record was settled before, and another of its home since.
     async fn settle_owed(
         &self,
         shared: &Shared,

@@ -48,7 +48,8 @@ proptest! {
     ) {
         let cap = Amount::new(cap).unwrap();
         let excess = Excess::BillUpTo(OverageCap { amount: cap, status: RefusalStatus::PaymentRequired });
-        let mut driver = Driver::new(&[Terms { rule: rule.clone(), excess, sold: None }], Timestamp::from_secs(1_790_000_000));
+        let terms = Terms { rule: rule.clone(), excess, sold: None };
+        let mut driver = Driver::new(&[terms], Timestamp::from_secs(1_790_000_000));
         let mut admitted = Admissions::new();
         for (step, hurry, cost) in requests {
             if !hurry {
