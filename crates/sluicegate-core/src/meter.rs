@@ -323,10 +323,9 @@ impl Meter {
         let used = self.settle(written.rule, Ask::Look, &then).1.used;
         let recorded = match written.included {
             Some(included) => self.baseline(written.rule, &then).overage(included.get(), used),
-            // Meters of before it was kept what is billed say nothing about it: of the same size, it was billed.
+            // A version that kept no baseline did not say what was billed either: of the same size, it was billed.
             None if written.rule.capacity() == included.get() => return OverageBaseline::NONE,
-            None if matches!(written.rule, Rule::TokenBucket(_) | Rule::Concurrency { .. }) => 0,
-            None => used.saturating_sub(written.rule.capacity()),
+            None => 0,
         };
         OverageBaseline { recorded, used }.for_included(included.get())
     }

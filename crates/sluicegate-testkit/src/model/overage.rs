@@ -49,11 +49,10 @@ pub(super) fn carried(old: &Meter, new: &Meter, charge: &Charge, at: &At) -> Bil
         return old.bill;
     }
     let (used, capacity) = (old.algorithm().used(at), old.algorithm().capacity());
-    let recorded = match (old.bill.included, &old.state) {
-        (Some(_), _) => overage(old, at),
-        (None, _) if capacity == included => return plain,
-        (None, State::TokenBucket(_) | State::Concurrency(_)) => 0,
-        (None, _) => used.saturating_sub(capacity),
+    let recorded = match old.bill.included {
+        Some(_) => overage(old, at),
+        None if capacity == included => return plain,
+        None => 0,
     };
     match start(new, at) {
         Some(start) if recorded > 0 || used > included => Bill { recorded, used, start, ..plain },

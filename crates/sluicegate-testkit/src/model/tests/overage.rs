@@ -74,11 +74,11 @@ fn a_smaller_limit_never_bills_what_was_included_when_it_was_used() {
 }
 
 #[test]
-fn what_was_over_a_limit_that_billed_nothing_counts_as_recorded() {
+fn what_was_over_a_limit_that_billed_nothing_is_not_billed() {
     let mut home = Home::default();
     home.ask(&[charge(TEN, 15)], Mode::Force, 0, MINUTE);
-    assert_eq!(looked(&home, billed(HUNDRED, 1), MINUTE), (15, 5));
-    // Of the same size: meters from before it was kept what is billed are so.
+    assert_eq!(looked(&home, billed(FIVE, 1), MINUTE), (15, 0));
+    // Of the same size it counts as billed: meters of versions that kept no baseline look so.
     assert_eq!(looked(&home, billed(TEN, 1), MINUTE), (15, 5));
     home.ask(&[billed(TEN, 1)], Mode::Force, 0, MINUTE);
     assert_eq!(looked(&home, charge(TEN, 1), MINUTE), (16, 0));
