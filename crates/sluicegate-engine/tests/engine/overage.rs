@@ -107,8 +107,8 @@ fn overage_after(place: &Place, caller: &Caller, cost: u64) -> (i128, Option<Str
 
 fn move_to(place: &Place, tier: &str) {
     let tier = sluicegate_core::policy::TierName::new(tier).unwrap();
-    let moved = place.engine.directory().set_tier("acct-small", tier, &crate::place::writer());
-    crate::place::wait(moved).unwrap();
+    crate::place::wait(place.engine.directory().set_tier("acct-small", tier, &crate::place::writer()))
+        .unwrap();
 }
 
 #[test]
