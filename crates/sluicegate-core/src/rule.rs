@@ -313,6 +313,6 @@ fn beyond(limit: u64, more: u64) -> u64 {
 }
 
 /// A count after `cost` more. It stops at [`Amount::MAX`] rather than run over what stores can hold.
-fn count_up(count: u64, cost: u64) -> u64 {
+pub(crate) fn count_up(count: u64, cost: u64) -> u64 {
     count.saturating_add(cost).min(Amount::MAX)
 }

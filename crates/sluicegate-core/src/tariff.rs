@@ -239,7 +239,7 @@ impl Tariff {
         for (name, rule, cost) in reputation.into_iter().chain(strikes) {
             let Some(name) = LimitName::new(name) else { continue };
             let excess = Excess::Refuse(RefusalStatus::TooManyRequests);
-            let limit = Limit { name, axis: Axis::Conduct, per: Per::Key, rule, excess };
+            let limit = Limit { name, axis: Axis::Conduct, per: Per::Key, rule, excess, sold: None };
             self.lines.push(Line::new(limit, Vec::new(), Some(cost), &mut enter));
         }
     }

@@ -29,6 +29,7 @@ use tokio::runtime::Handle;
 pub use compare::SealedComparison;
 pub use error::CompareError;
 pub use quota::{Others, QuotaCount, Said};
+pub use recount::Measure;
 pub use repair::Repaired;
 pub use state::{BooksState, LastCheck};
 pub use usage::{AskError, Asked, Which};

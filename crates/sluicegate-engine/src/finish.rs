@@ -163,11 +163,7 @@ impl Engine {
         let idempotency = permit.name.filter(|_| settled == 0).map(|name| name.idempotency);
         let mut readings = Readings::new();
         self.meters.settle_then(&plan, &mut readings, |outcome| {
-            let overage = match (kind, outcome) {
-                (Kind::Refund, _) => permit.overage.min(amount.get()),
-                (_, Outcome::Admitted { overage }) => overage,
-                _ => 0,
-            };
+            let overage = if let Outcome::Admitted { overage } = outcome { overage } else { 0 };
             room.append(&Record { idempotency, overage, ..ended });
         });
         if mode == Mode::Force && permit.kept == Kept::Store {

@@ -5,16 +5,16 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use sluicegate_core::image::BadImage;
+use sluicegate_core::limit::Limit;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
-use sluicegate_core::settle::Readings;
-use sluicegate_core::tariff::Request;
+use sluicegate_core::tariff::{Plan, Request};
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Kind, Position, ReadError, Record};
 use sluicegate_store::database::DatabaseError;
 use sluicegate_store::directory::Directory;
-use sluicegate_store::meters::MeterTable;
+use sluicegate_store::meters::{Limits, MeterTable};
 
 use crate::engine::{Counters, Engine, EngineParts, Found};
 use crate::idempotency::{IdempotencyTable, KnownName};
@@ -203,9 +203,16 @@ enum Counted {
 }
 
 impl Replay<'_> {
+    /// Whether a tier includes as much as a plan before overage is billed.
+    fn sells_the_same(&self, tier: u32, plan: &Plan) -> bool {
+        let included = |plan: &Plan| plan.tariff.limits().find_map(Limit::included);
+        let then = || self.snapshot.client_plan_of_number(tier, &self.checkpoint.meters, self.names);
+        tier == plan.number || then().is_some_and(|then| included(&then) == included(plan))
+    }
+
     fn count(&mut self, position: Position, record: &Record) {
         self.latest = self.latest.max(record.at);
-        if let Some(name) = record.idempotency {
+        if let Some(name) = record.name() {
             let mut shard = self.checkpoint.idempotency.hold(record.home, name.key);
             let decision = DecisionId(record.decision);
             match record.kind {
@@ -244,6 +251,8 @@ impl Replay<'_> {
             which: charges_of(record, &plan.tariff),
             slot: SlotId(0),
         };
-        meters.settle(&plan.tariff.plan(&request), &mut Readings::new());
+        let limits = if self.sells_the_same(record.tier, &plan) { Limits::OfNow } else { Limits::OfThen };
+        let meters = &self.checkpoint.meters;
+        meters.settle_recorded(&plan.tariff.plan(&request), record.overage, limits);
     }
 }

@@ -147,5 +147,6 @@ fn limit(name: &LimitName, rule: &Rule) -> Limit {
         per: Per::Account,
         rule: rule.clone(),
         excess: Excess::Refuse(RefusalStatus::TooManyRequests),
+        sold: None,
     }
 }

@@ -7,6 +7,8 @@ use sluicegate_core::plan::HomeId;
 use sluicegate_core::tariff::LimitPlaces;
 use sluicegate_core::time::Timestamp;
 
+use crate::spool::Position;
+
 pub(crate) mod layout;
 
 /// How much room a record takes on disk.
@@ -51,6 +53,9 @@ impl Flags {
     pub const FAILED: Self = Self(1 << 4);
     /// The meters are an overflow bucket, which callers share that do not know each other: nothing is returned to it.
     pub const OVERFLOW: Self = Self(1 << 5);
+    /// It says by how much the overage changed when the shared store was told of an earlier record: see
+    /// [`Record::settles`].
+    pub const SETTLES: Self = Self(1 << 6);
 
     /// Whether all of `other` are in this set.
     pub const fn contains(self, other: Self) -> bool {
@@ -76,6 +81,7 @@ impl fmt::Debug for Flags {
             (Self::UNNAMED, "UNNAMED"),
             (Self::FAILED, "FAILED"),
             (Self::OVERFLOW, "OVERFLOW"),
+            (Self::SETTLES, "SETTLES"),
         ];
         let mut rest = self.0;
         let mut separator = "";
@@ -127,10 +133,32 @@ pub struct Record {
     pub cost: u64,
     /// How much of it went beyond the quota.
     pub overage: u64,
-    /// What the request was sent with so that a retry can be told.
+    /// What the request was sent with so that a retry can be told; of a record that [settles](Record::settles) another,
+    /// the position of that.
     pub idempotency: Option<Idempotency>,
     /// Remarks.
     pub flags: Flags,
     /// Of a refund or a correction.
     pub settlement: Settlement,
+}
+
+impl Record {
+    /// The record that has this as its overage, or as a correction of it: the shared store was told of that one, and
+    /// this much its overage changed then. Nothing was used or given back with it.
+    pub fn settling(self, position: Position, kind: Kind, overage: u64, at: Timestamp) -> Self {
+        let idempotency = Some(Idempotency { key: position.0, request: 0 });
+        let flags = Flags(self.flags.0 & Flags::DEGRADED.0) | Flags::SETTLES;
+        Self { kind, at, cost: 0, overage, idempotency, flags, ..self }
+    }
+
+    /// The position of the record whose overage this says, if it does.
+    pub fn settles(&self) -> Option<Position> {
+        let position = self.idempotency.filter(|_| self.flags.contains(Flags::SETTLES));
+        position.map(|position| Position(position.key))
+    }
+
+    /// The name that the request was sent with.
+    pub fn name(&self) -> Option<Idempotency> {
+        self.idempotency.filter(|_| !self.flags.contains(Flags::SETTLES))
+    }
 }

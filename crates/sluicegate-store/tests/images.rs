@@ -21,7 +21,14 @@ const HOME: HomeId = HomeId(1 << 100 | 7);
 
 fn limit(name: &str, axis: Axis, rule: Rule) -> Limit {
     let name = LimitName::new(name).unwrap();
-    Limit { name, axis, per: Per::Account, rule, excess: Excess::Refuse(RefusalStatus::TooManyRequests) }
+    Limit {
+        name,
+        axis,
+        per: Per::Account,
+        rule,
+        excess: Excess::Refuse(RefusalStatus::TooManyRequests),
+        sold: None,
+    }
 }
 
 fn rate() -> Limit {

@@ -21,7 +21,14 @@ const THREADS: u64 = 64;
 
 fn limit(name: &str, axis: Axis, rule: Rule) -> Limit {
     let name = LimitName::new(name).unwrap();
-    Limit { name, axis, per: Per::Account, rule, excess: Excess::Refuse(RefusalStatus::TooManyRequests) }
+    Limit {
+        name,
+        axis,
+        per: Per::Account,
+        rule,
+        excess: Excess::Refuse(RefusalStatus::TooManyRequests),
+        sold: None,
+    }
 }
 
 fn quota(amount: u64) -> Limit {
@@ -78,7 +85,7 @@ fn sixty_four_threads_on_one_home_with_a_quota_of_100_admit_exactly_100() {
 #[test]
 fn sixty_four_threads_get_exactly_the_quota_and_its_overage_and_not_one_unit_more() {
     let windowed = Windowed { limit: Amount::new(100).unwrap(), window: Window::DAY };
-    for rule in [quota(100).rule, Rule::FixedWindow(windowed), Rule::SlidingBuckets(windowed)] {
+    for rule in [quota(100).rule, Rule::FixedWindow(windowed)] {
         let (table, admitted, billed) = (MeterTable::new(), AtomicU64::new(0), AtomicU64::new(0));
         let cap = OverageCap { amount: Amount::new(37).unwrap(), status: RefusalStatus::PaymentRequired };
         let limits =

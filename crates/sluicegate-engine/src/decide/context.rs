@@ -73,7 +73,6 @@ impl RequestContext<'_> {
             route: index,
             route_number: self.policy.route_number(index),
             cost,
-            overage: 0,
             settles: Settles::TrueCost,
             charged_at: self.now,
             slot: self.slot,

@@ -45,10 +45,10 @@ impl Engine {
             Counters::count(&self.counters.unrecorded);
             return Err(FinishError::Unavailable);
         };
+        // By how much the overage changes, the store says when the journal has settled this.
         let (kind, amount) = (difference.kind, difference.amount);
-        let overage = if kind == Kind::Refund { permit.overage.min(amount.get()) } else { 0 };
         let idempotency = permit.name.filter(|_| settled == 0).map(|name| name.idempotency);
-        let record = difference.recorded(record(permit, kind, Some(amount), overage, now));
+        let record = difference.recorded(record(permit, kind, Some(amount), 0, now));
         room.append(&Record { idempotency, flags: record.flags | Flags::OWED, ..record });
         shared.journal.wake();
         Ok(())

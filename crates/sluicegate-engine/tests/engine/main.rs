@@ -11,6 +11,7 @@ mod books;
 mod crash;
 mod finish;
 mod overage;
+mod overage_shared;
 mod overload;
 mod place;
 mod pulse;

@@ -62,7 +62,7 @@ proptest! {
         rule in counting_rule(),
         requests in vec((time_step(), any::<bool>(), cost()), 200),
     ) {
-        let terms = Terms { rule: rule.clone(), excess: Excess::Refuse(RefusalStatus::TooManyRequests) };
+        let terms = Terms { rule: rule.clone(), excess: Excess::Refuse(RefusalStatus::TooManyRequests), sold: None };
         let mut driver = Driver::new(&[terms], Timestamp::from_secs(1_790_000_000));
         let mut admitted = Admissions::new();
         for (step, hurry, cost) in requests {
@@ -102,7 +102,8 @@ proptest! {
     ) {
         let cap = Amount::new(cap).unwrap();
         let excess = Excess::BillUpTo(OverageCap { amount: cap, status: RefusalStatus::PaymentRequired });
-        let mut driver = Driver::new(&[Terms { rule: rule.clone(), excess }], Timestamp::from_secs(1_790_000_000));
+        let terms = Terms { rule: rule.clone(), excess, sold: None };
+        let mut driver = Driver::new(&[terms], Timestamp::from_secs(1_790_000_000));
         let mut admitted = Admissions::new();
         for (step, hurry, cost) in requests {
             if !hurry {

@@ -126,5 +126,5 @@ fn sharer(limit: &Limit) -> Sharer {
 
 fn limit(meter: usize, axis: Axis, terms: &Terms) -> Limit {
     let name = LimitName::new(&format!("limit-{meter}")).unwrap();
-    Limit { name, axis, per: Per::Account, rule: terms.rule.clone(), excess: terms.excess }
+    Limit { name, axis, per: Per::Account, rule: terms.rule.clone(), excess: terms.excess, sold: terms.sold }
 }

@@ -65,7 +65,7 @@ proptest! {
                 }
                 Event::Refund { ago } => {
                     if let Some(charge) = nth_last(&mut admitted, *ago) {
-                        refund(&driver, &mut home, &charge, charge.cost);
+                        refund(&driver, &mut home, &charge, charge.cost)?;
                     }
                 }
                 Event::Finish { ago, cost } => {
@@ -116,13 +116,23 @@ fn nth_last(admitted: &mut Vec<Admitted>, ago: usize) -> Option<Admitted> {
 }
 
 /// Gives back so much of a charge.
-fn refund(driver: &Driver, home: &mut model::Home, charged: &Admitted, cost: u64) {
+fn refund(
+    driver: &Driver,
+    home: &mut model::Home,
+    charged: &Admitted,
+    cost: u64,
+) -> Result<(), TestCaseError> {
     let reserved = Amount::new(charged.cost).unwrap();
-    driver.ask(&charged.meters, cost, Mode::Refund { charged_at: charged.at, reserved }, charged.slot);
+    let mode = Mode::Refund { charged_at: charged.at, reserved };
+    let ours = driver.ask(&charged.meters, cost, mode, charged.slot);
+    let mut overage = 0;
     for meter in &charged.meters {
         let charge = charge(driver, *meter, cost);
-        home.refund(&charge, charged.cost, charged.slot, charged.at.as_nanos(), driver.now.as_nanos());
+        let (at, now) = (charged.at.as_nanos(), driver.now.as_nanos());
+        overage += home.refund(&charge, charged.cost, charged.slot, at, now);
     }
+    prop_assert_eq!(ours.outcome, Outcome::Admitted { overage });
+    Ok(())
 }
 
 /// Settles what a request cost in the end.
@@ -133,7 +143,7 @@ fn finish(
     cost: u64,
 ) -> Result<(), TestCaseError> {
     match cost.cmp(&charged.cost) {
-        Ordering::Less => refund(driver, home, charged, charged.cost - cost),
+        Ordering::Less => refund(driver, home, charged, charged.cost - cost)?,
         Ordering::Equal => {}
         Ordering::Greater => {
             let asked = Asked { meters: &charged.meters, cost: cost - charged.cost, expects: None };

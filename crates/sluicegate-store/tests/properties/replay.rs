@@ -90,6 +90,7 @@ fn tier(terms: &[Terms]) -> Tier {
             per: if axis(meter) == Axis::Rate { Per::Key } else { Per::Account },
             rule: terms.rule.clone(),
             excess: terms.excess,
+            sold: terms.sold,
         },
         // One of the rates counts a single route.
         routes: if meter == 1 { vec![RouteIndex(1)] } else { vec![] },

@@ -178,11 +178,13 @@ impl<'b> Trio<'b> {
         let mode = Mode::Refund { charged_at: charged.at, reserved: Amount::new(charged.cost).unwrap() };
         let asked = Asked { meters: charged.meters.clone(), cost, expects: None, mode, slot: charged.slot };
         let (outcome, readings) = self.ask_memory(&asked);
+        let mut overage = 0;
         for meter in &charged.meters {
             let charge = self.model_charge(*meter, cost);
             let (at, now) = (charged.at.as_nanos(), self.now.as_nanos());
-            self.model.refund(&charge, charged.cost, charged.slot, at, now);
+            overage += self.model.refund(&charge, charged.cost, charged.slot, at, now);
         }
+        prop_assert_eq!(outcome, Outcome::Admitted { overage });
         self.expect(Waiting { asked, expected: in_micros(words::answer(outcome, &readings)) })
     }
 
@@ -275,7 +277,7 @@ fn limit(meter: usize, terms: &Terms) -> Limit {
         }
         rule => rule.clone(),
     };
-    Limit { name, axis: axis(meter), per: Per::Account, rule, excess: terms.excess }
+    Limit { name, axis: axis(meter), per: Per::Account, rule, excess: terms.excess, sold: terms.sold }
 }
 
 /// A step of time in whole microseconds. What is a nanosecond after an edge becomes a microsecond after it.

@@ -6,6 +6,7 @@ mod ends;
 mod extremes;
 mod force;
 mod kept;
+mod overage;
 mod promises;
 mod refusal;
 mod several;
@@ -30,7 +31,8 @@ fn charge(rule: Rule, cost: u64) -> Charge {
         Rule::Calendar { .. } => Axis::Quota,
         _ => Axis::Rate,
     };
-    Charge { meter: 1, rule, axis, overage: Overage::Refused, cost, period: None, due: Due::Admission }
+    let (overage, due) = (Overage::Refused, Due::Admission);
+    Charge { meter: 1, rule, axis, overage, included: None, cost, period: None, due }
 }
 
 fn billed(rule: Rule, cost: u64) -> Charge {

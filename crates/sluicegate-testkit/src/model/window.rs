@@ -49,6 +49,11 @@ impl Window {
         }
     }
 
+    /// The start of the window it holds a count of, while that is not over.
+    pub(super) fn held_start(&self, at: &At) -> Option<Nanos> {
+        self.held.filter(|held| at.now < held.end).map(|held| held.start)
+    }
+
     fn until_end(&self, at: &At) -> Nanos {
         self.seen(at).end.min(END_OF_TIME).saturating_sub(at.now)
     }

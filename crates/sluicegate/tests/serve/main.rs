@@ -27,6 +27,7 @@ mod kills;
 mod million;
 mod nodes;
 mod outages;
+mod overage;
 mod overload;
 mod plan_changes;
 mod privacy;

@@ -1,7 +1,8 @@
 
 -- Asks one meter: 0 if the cost fits, 1 if not now, 2 if never; and what remains before. What becomes of a small meter if
--- the plan is admitted goes into `n1` to `n4`. `s1` and `s2` are a bucket as it is seen, which a peek does not keep.
--- Modes are those of a plan; 4 is a penalty, which empties a bucket at the most.
+-- the plan is admitted goes into `n1` to `n5`. `s1` and `s2` are a bucket as it is seen, which a peek does not keep.
+-- `more` is by how much the overage of a billed quota grows, or falls with a refund. Modes are those of a plan; 4 is a
+-- penalty, which empties a bucket at the most.
 local function ask(limit, cost, mode, force, keeps, charged, slot, reserved)
   local kind = limit.kind
 
@@ -56,6 +57,7 @@ local function ask(limit, cost, mode, force, keeps, charged, slot, reserved)
       -- The clock stepped back, and the later window goes on.
       held, first, ends = limit.v2, limit.v3, limit.v1
     end
+    local same = limit.v3 == first
     local room, later = held < most and most - held or 0, held
     if mode == 3 then
       if charged >= first then later = held > cost and held - cost or 0 end
@@ -71,6 +73,23 @@ local function ask(limit, cost, mode, force, keeps, charged, slot, reserved)
       limit.n1, limit.n2, limit.n3 = ends, later, first
     else
       limit.n1, limit.n2, limit.n3 = limit.v1, limit.v2, limit.v3
+    end
+    if limit.inc then
+      limit.n4, limit.n5 = limit.v4, limit.v5
+      local recorded, free = 0, limit.inc
+      if same then
+        recorded = limit.v4
+        if limit.v5 > free then free = limit.v5 end
+      elseif later ~= held then
+        -- Another period: it has no baseline yet.
+        limit.n4, limit.n5 = 0, 0
+      end
+      local before, after = recorded, recorded
+      if held > free then before = recorded + held - free end
+      if later > free then after = recorded + later - free end
+      if before > MOST then before = MOST end
+      if after > MOST then after = MOST end
+      limit.more = after > before and after - before or before - after
     end
     return 0, room
   end

@@ -7,6 +7,7 @@ local function apply(limit, mode, charged, slot)
     limit.v1, limit.v2 = limit.n1, limit.n2
   elseif kind <= 4 then
     limit.v1, limit.v2, limit.v3 = limit.n1, limit.n2, limit.n3
+    if limit.inc then limit.v4, limit.v5 = limit.n4, limit.n5 end
   elseif kind == 5 then
     limit.v1, limit.v2, limit.v3, limit.v4 = limit.n1, limit.n2, limit.n3, limit.n4
   elseif kind == 6 and mode == 3 then
@@ -28,6 +29,8 @@ local function say(limit, seen)
   if kind <= 2 then
     if seen then return pack('<dd', limit.s1, limit.s2) end
     return pack('<dd', limit.v1, limit.v2)
+  elseif kind <= 4 and limit.inc then
+    return pack('<dddd', limit.v2, limit.v3, limit.v4, limit.v5)
   elseif kind <= 4 then
     return pack('<dd', limit.v2, limit.v3)
   elseif kind == 5 then
@@ -117,13 +120,13 @@ for place = 1, asks do
     else
       local bills = limit.bills and mode < 3
       local force = mode == 2 or (bills and not limit.over)
-      local answer, room = ask(limit, cost, mode, force, keeps, charged, slot, reserved)
+      local answer = ask(limit, cost, mode, force, keeps, charged, slot, reserved)
       if answer == 2 then
         never = never or k
       elseif answer == 1 then
         refused = refused or k
-      elseif bills and cost > room then
-        overage = overage + cost - room
+      elseif limit.more then
+        overage = overage + limit.more
       end
     end
   end
@@ -202,6 +205,7 @@ local function packed(limit)
   if size == 2 then return pack('<dd', limit.v1, limit.v2) end
   if size == 3 then return pack('<ddd', limit.v1, limit.v2, limit.v3) end
   if size == 4 then return pack('<dddd', limit.v1, limit.v2, limit.v3, limit.v4) end
+  if size == 5 then return pack('<ddddd', limit.v1, limit.v2, limit.v3, limit.v4, limit.v5) end
   return pack('<dddddd', limit.v1, limit.v2, limit.v3, limit.v4, limit.v5, limit.v6)
 end
 

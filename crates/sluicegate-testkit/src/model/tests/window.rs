@@ -89,20 +89,6 @@ fn a_calendar_period_is_what_the_caller_says_it_is() {
 }
 
 #[test]
-fn overage_is_the_part_of_the_cost_above_what_remained() {
-    let mut home = Home::default();
-    let mut ask = |cost| {
-        let answer = home.ask(&[billed(FIXED, cost)], Mode::Charge, 0, MINUTE);
-        let reading = answer.readings[0];
-        (answer.outcome, reading.used, reading.remaining, reading.overage)
-    };
-    assert_eq!(ask(8), (ADMITTED, 8, 2, 0));
-    assert_eq!(ask(5), (Outcome::Admitted { overage: 3 }, 13, 0, 3));
-    assert_eq!(ask(5), (Outcome::Admitted { overage: 5 }, 18, 0, 8));
-    assert_eq!(ask(MOST), (Outcome::Admitted { overage: MOST }, MOST, 0, MOST - 10));
-}
-
-#[test]
 fn overage_up_to_a_cap_is_served_as_a_whole_or_refused() {
     let mut home = Home::default();
     let mut ask = |cost, mode| {

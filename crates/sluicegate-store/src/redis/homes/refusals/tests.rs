@@ -17,7 +17,7 @@ const MILLI: u64 = 1_000_000;
 fn plan(rule: Rule) -> Arc<Plan> {
     let excess = Excess::Refuse(RefusalStatus::TooManyRequests);
     let name = LimitName::new("quota").unwrap();
-    let limit = Limit { name, axis: Axis::Quota, per: Per::Account, rule, excess };
+    let limit = Limit { name, axis: Axis::Quota, per: Per::Account, rule, excess, sold: None };
     let tier = Tier {
         name: TierName::new("tier").unwrap(),
         limits: vec![TierLimit { limit, routes: Vec::new() }],
