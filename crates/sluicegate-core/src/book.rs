@@ -17,6 +17,9 @@ use crate::rule::{Amount, Rule};
 pub struct LimitId(u32);
 
 impl LimitId {
+    /// The number of a limit that is in no book: no meter was written under it, nor will one be.
+    pub const UNKNOWN: Self = Self(u32::MAX);
+
     /// The number.
     pub const fn get(self) -> u32 {
         self.0
@@ -115,10 +118,9 @@ impl LimitBook {
         self.entries.get(id.0 as usize).map(|entry| Terms { rule: &entry.rule, included: entry.included })
     }
 
-    /// Whether two numbers are of one limit, before and after its rule changed: they share a meter.
-    pub fn same_meter(&self, one: LimitId, other: LimitId) -> bool {
-        let name = |id: LimitId| self.entries.get(id.0 as usize).map(|entry| &entry.name);
-        one == other || (name(one).is_some() && name(one) == name(other))
+    /// Whether the limit under this number has that name: limits of one name share a meter, whatever their rules.
+    pub fn is_named(&self, id: LimitId, name: &LimitName) -> bool {
+        self.entries.get(id.0 as usize).is_some_and(|entry| entry.name == *name)
     }
 }
 
@@ -182,7 +184,8 @@ mod tests {
         let mut restored = LimitBook::from_images(&images).unwrap();
         assert_eq!(limits.iter().map(|limit| restored.enter(limit)).collect::<Vec<_>>(), ids);
         assert!(ids.iter().all(|id| restored.rule(*id) == book.rule(*id)));
-        assert!(restored.same_meter(ids[0], ids[2]) && !restored.same_meter(ids[0], ids[1]));
+        assert!(restored.is_named(ids[2], &limits[0].name) && !restored.is_named(ids[1], &limits[0].name));
+        assert!(!restored.is_named(LimitId::UNKNOWN, &limits[0].name));
         assert_eq!(restored.enter(&limit("rate", 10)).get(), 18);
         let later: Vec<u32> = restored.entries_from(17).map(|(id, _)| id.get()).collect();
         assert_eq!(

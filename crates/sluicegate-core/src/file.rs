@@ -14,7 +14,7 @@ mod text;
 mod typed;
 mod yaml;
 
-pub use problem::{Excerpt, Place, Problem, render};
+pub use problem::{Excerpt, Place, Problem, render, render_warnings};
 pub use schema::schema;
 pub use sink::PROBLEMS_MAX;
 pub use suggest::closest;
@@ -27,11 +27,17 @@ pub const FILE_BYTES_MAX: usize = 1 << 20;
 
 /// Reads a policy file. Problems come in the order of the file, none twice, at most [`PROBLEMS_MAX`].
 pub fn read(bytes: &[u8]) -> Result<Document, Vec<Problem>> {
+    read_with_warnings(bytes).map(|(document, _)| document)
+}
+
+/// As [`read`], with what is probably a mistake in a file that is valid: at most as many warnings, in the same order.
+pub fn read_with_warnings(bytes: &[u8]) -> Result<(Document, Vec<Problem>), Vec<Problem>> {
     let mut sink = Sink::default();
     let document = tree(bytes, &mut sink)
         .and_then(|tree| DocumentBody::decode(&tree, "the file", &mut sink))
         .and_then(|typed| mean::document(&typed, &mut sink));
-    finish(document, sink)
+    let warnings = sink.take_warnings();
+    finish(document, sink).map(|document| (document, warnings))
 }
 
 /// Reads the body of one tier, as it stands in a policy file, whose limits may name these routes.

@@ -30,3 +30,4 @@ pub mod rule;
 pub mod settle;
 pub mod tariff;
 pub mod time;
+pub mod wait;

@@ -250,6 +250,16 @@ impl Limit {
         }
     }
 
+    /// The most that a single request may cost, into an untouched meter. Nothing: whatever it costs, it is billed.
+    pub fn max_cost(&self) -> Option<u64> {
+        match self.rule {
+            Rule::TokenBucket(_) => Some(self.rule.capacity()),
+            // A request takes one slot whatever it costs.
+            Rule::Concurrency { .. } => None,
+            _ => Some(self.rule.capacity().saturating_add(self.excess.reach()?)),
+        }
+    }
+
     /// The same limit with a share of its amount, and of its overage. What is billed begins where it did.
     #[must_use]
     pub fn scaled(&self, share: Percent) -> Self {

@@ -70,6 +70,16 @@ impl LimitNow {
         }
     }
 
+    /// What one of so many callers is told who share the meter: no more than it bought.
+    #[must_use]
+    pub fn of_one_among(self, callers: u64) -> Self {
+        let callers = callers.max(1);
+        let capacity = self.capacity / callers;
+        let remaining = self.remaining.min(capacity);
+        let used = self.used.min(capacity.saturating_sub(remaining));
+        Self { limit: self.limit / callers, capacity, remaining, used, ..self }
+    }
+
     fn of(charge: &Charge<'_>, reading: &Reading, now: Timestamp) -> Self {
         let limit = charge.limit;
         Self {

@@ -137,10 +137,11 @@ impl Rule {
         }
     }
 
-    /// What it allows per its window: for a bucket the amount and not the burst, 10 for `10/s`.
+    /// What it allows per its window, as it was sold: for a bucket the amount and not the burst, 10 for `10/s`, and 6
+    /// for 60 % of that.
     pub fn per_window(&self) -> u64 {
         match self {
-            Self::TokenBucket(bucket) => bucket.amount(),
+            Self::TokenBucket(bucket) => bucket.per_window(),
             other => other.capacity(),
         }
     }

@@ -149,7 +149,8 @@ fn limits_shrink_and_conduct_does_not() {
     assert_eq!(rules, [12, 60]);
     assert_eq!(ids(&squeezed)[2..], ids(&plan)[2..], "the same meters, read alike");
     assert_ne!(ids(&squeezed)[..2], ids(&plan)[..2]);
-    assert!(book.same_meter(ids(&squeezed)[0], ids(&plan)[0]));
+    let name = &plan.tariff.limits().next().unwrap().name;
+    assert!(book.is_named(ids(&squeezed)[0], name) && book.is_named(ids(&plan)[0], name));
     let tiny = plan.squeezed(Percent::new(1).unwrap(), |limit| book.enter(limit));
     assert!(tiny.tariff.limits().all(|limit| limit.rule.capacity() == 1));
     let rates = plan.part(Percent::FULL, |axis| axis == Axis::Rate, |limit| book.enter(limit));

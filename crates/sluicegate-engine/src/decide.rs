@@ -28,7 +28,7 @@ use crate::engine::Engine;
 use crate::request::{CallerRequest, Credential};
 
 pub(crate) use attempt::{Attempt, Next, Question};
-pub(crate) use conclude::refusal;
+pub(crate) use conclude::{answer_of, refusal};
 pub(crate) use context::RequestContext;
 pub(crate) use identify::Caller;
 

@@ -21,6 +21,7 @@ use sluicegate_store::redis::blocks::SharedBlocks;
 use crate::abuse::Blocking;
 use crate::alerting::Alerting;
 use crate::clock::Clock;
+use crate::hold_times::HoldTimes;
 use crate::idempotency::IdempotencyTable;
 use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
 use crate::ids::DecisionIds;
@@ -80,6 +81,7 @@ pub struct Engine {
     pub(crate) names: Names,
     pub(crate) permits: Permits,
     pub(crate) in_flight: InFlight,
+    pub(crate) holds: HoldTimes,
     pub(crate) idempotency: IdempotencyTable,
     pub(crate) ids: DecisionIds,
     pub(crate) counters: Counters,
@@ -166,6 +168,7 @@ impl Engine {
             names: found.names,
             permits: Permits::default(),
             in_flight: InFlight::default(),
+            holds: HoldTimes::default(),
             idempotency: found.idempotency,
             ids: DecisionIds::new(parts.random),
             counters: Counters::default(),

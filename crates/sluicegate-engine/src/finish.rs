@@ -90,6 +90,7 @@ impl Engine {
         now: Timestamp,
     ) -> Result<Finished, FinishError> {
         let permit = self.permits.take(id, now).ok_or(FinishError::Unknown)?;
+        self.observe_hold(&permit, now);
         self.finish(&permit, status, cost, now).inspect_err(|_| drop(self.permits.insert(permit, now)))
     }
 

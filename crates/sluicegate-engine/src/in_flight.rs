@@ -49,6 +49,14 @@ impl Engine {
     pub fn leave(&self, permit: &Permit) {
         if permit.plan.tariff.has(Axis::Concurrency) {
             self.in_flight.shard(permit.slot).lock().remove(&permit.slot);
+            self.observe_hold(permit, self.now());
+        }
+    }
+
+    /// Notes how long a request has held its slot that ends now, if it has one.
+    pub(crate) fn observe_hold(&self, permit: &Permit, now: Timestamp) {
+        if permit.plan.tariff.has(Axis::Concurrency) {
+            self.holds.observe(permit.plan.number, now.since(permit.charged_at));
         }
     }
 

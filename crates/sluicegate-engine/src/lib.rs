@@ -16,6 +16,7 @@ pub mod decision;
 pub mod embedded;
 pub mod engine;
 mod finish;
+mod hold_times;
 mod idempotency;
 pub mod identify;
 mod ids;

@@ -55,7 +55,7 @@ impl Engine {
     }
 
     /// What every limit of an account would say now if its tier were that of `record`, with all that was used so far.
-    /// Nothing is changed: neither the account nor a meter.
+    /// Nothing is changed or stored: neither the account nor a meter, nor a name or a limit.
     pub async fn limits_under(
         &self,
         record: &AccountRecord,
@@ -70,10 +70,10 @@ impl Engine {
             memo: ArcSwapOption::empty(),
         };
         let policy = self.snapshot.load_full();
-        let Some((plan, _)) = policy.resolve(&standing, &self.meters, &self.names) else {
+        let Some(plan) = policy.preview(&standing, &self.meters, &self.names) else {
             return Ok(Vec::new());
         };
-        self.limits_by(&plan, account, keys, now).await
+        self.limits_by(&Arc::new(plan), account, keys, now).await
     }
 
     async fn limits_by(

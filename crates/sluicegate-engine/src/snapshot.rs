@@ -218,6 +218,21 @@ impl PolicySnapshot {
         Some((plan, resolved))
     }
 
+    /// The plan that an account would have with this standing, to be peeked at only: nothing is stored for it, neither
+    /// names nor limits.
+    #[cold]
+    pub(crate) fn preview(&self, standing: &Standing, meters: &MeterTable, names: &Names) -> Option<Plan> {
+        let custom = standing
+            .custom
+            .as_ref()
+            .and_then(|body| file::read_tier(body.as_bytes(), &standing.tier, &self.policy.routes).ok());
+        let named = || self.policy.tiers.get(standing.tier.as_str());
+        let tier = custom.as_ref().or_else(named).or_else(|| self.policy.tiers.smallest())?;
+        let number = names.find(tier.name.as_str()).unwrap_or(0);
+        let plan = Plan::new(tier, &standing.calendar, number, |limit| meters.find(limit));
+        Some(plan.with_conduct(&self.conduct().for_keys(), |limit| meters.find(limit)))
+    }
+
     /// The plan of callers without a key, if they are served. It is not shared with accounts of the same tier: what is
     /// remembered of the callers may be more.
     pub(crate) fn anonymous_plan(&self, meters: &MeterTable, names: &Names) -> Option<Arc<Plan>> {

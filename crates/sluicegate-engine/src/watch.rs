@@ -9,6 +9,7 @@ mod seat;
 mod standings;
 mod steps;
 mod touched;
+mod waits;
 
 use sluicegate_store::hash::HomeHasher;
 

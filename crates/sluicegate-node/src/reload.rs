@@ -131,6 +131,7 @@ impl Reloader {
         (server, store): (ServerSettings, StoreSettings),
     ) -> Self {
         warn_of_missing_secrets(engine.policy().policy());
+        log_warnings(&source.name(), &text);
         let first = loaded_policy(engine.policy().version(), &source, text, engine.now());
         Self { engine, source, server, store, state: Arc::new(ReloadState::new(first)) }
     }
@@ -195,6 +196,7 @@ impl Reloader {
         match self.engine.reload(document.policy) {
             Ok(snapshot) => {
                 warn_of_missing_secrets(snapshot.policy());
+                log_warnings(&name, &text);
                 tracing::info!(version = snapshot.version(), "policy reloaded from {name}");
                 self.state.loaded(loaded_policy(snapshot.version(), &self.source, text, now));
                 self.engine.note_reload(None);
@@ -270,6 +272,14 @@ impl<'r> Rejection<'r> {
 fn loaded_policy(version: u64, source: &PolicySource, text: String, at: Timestamp) -> LoadedPolicy {
     let path = source.path().map(|path| path.display().to_string());
     LoadedPolicy { version, path, text: text.into(), at }
+}
+
+/// Logs what is probably a mistake in a policy that is in force.
+fn log_warnings(file: &str, text: &str) {
+    let Ok((_, warnings)) = file::read_with_warnings(text.as_bytes()) else { return };
+    for Problem { place, message, .. } in warnings {
+        tracing::warn!(file, line = place.line, column = place.column, "policy: {message}");
+    }
 }
 
 /// Warns of secrets that a policy names and that are not there. They are looked for again whenever they are needed.

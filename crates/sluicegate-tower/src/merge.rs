@@ -1,7 +1,7 @@
 //! What our limits say beside what the service says about limits of its own.
 //!
 //! Whoever reads the headers must not be promised more than both allow: of two families with the same names, the one
-//! with less left stands.
+//! with less left stands, as a whole. A family of the service that does not say what is left is replaced by ours.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -52,18 +52,30 @@ static FAMILIES: [Family; 4] = [
 /// Puts our lines into the headers of an answer.
 pub(crate) fn merge(headers: &mut HeaderMap, said: &Said) {
     // Nearly no service speaks of limits, and then ours stand.
-    let speaks = FAMILIES.iter().any(|family| headers.contains_key(family.remaining()));
-    if !speaks {
+    if !headers.keys().any(may_be_ours) {
         said.put_into(headers);
         return;
     }
     let lines = said.lines();
     let kept: Vec<&Family> = FAMILIES.iter().filter(|family| is_stricter(family, headers, &lines)).collect();
+    for family in &FAMILIES {
+        let is_kept = kept.iter().any(|kept| std::ptr::eq(*kept, family));
+        // Two halves of different families would say something that neither of them means.
+        if !is_kept && lines.iter().any(|(name, _)| family.fields.contains(name)) {
+            family.fields.iter().for_each(|name| drop(headers.remove(name)));
+        }
+    }
     for (name, value) in lines {
         if !kept.iter().any(|family| family.fields.contains(&name)) {
             headers.insert(name, value);
         }
     }
+}
+
+/// Whether a header begins as those of the families do: one look at each of the few that an answer has.
+fn may_be_ours(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    name.starts_with("ratelimit") || name.starts_with("x-ratelimit-") || name.starts_with("x-quota-")
 }
 
 /// Whether the service leaves less than we do. What cannot be read promises nothing, and is replaced.
@@ -92,6 +104,12 @@ fn least_left(value: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_field_of_a_family_is_noticed() {
+        assert!(FAMILIES.iter().flat_map(|family| family.fields).all(may_be_ours));
+        assert!(!may_be_ours(&HeaderName::from_static("content-type")));
+    }
 
     #[test]
     fn the_least_left_is_a_number_or_the_smallest_r() {

@@ -296,6 +296,27 @@ async fn of_two_promises_the_smaller_stands() {
 }
 
 #[tokio::test]
+async fn an_upstream_limit_without_what_remains_is_replaced_and_not_doubled() {
+    let mut place = Place::new(PLANS, "free").await;
+    for name in
+        ["x-ratelimit-limit", "ratelimit-limit", "ratelimit-policy", "x-quota-reset", "x-quota-overage"]
+    {
+        place.inner.headers.insert(name, "3".parse().unwrap());
+    }
+    let response = place.send(place.get("/")).await;
+    let values = |name: &str| -> Vec<String> {
+        response.headers().get_all(name).iter().map(|value| value.to_str().unwrap().to_owned()).collect()
+    };
+    for name in ["x-ratelimit-limit", "ratelimit-limit", "ratelimit-policy", "x-quota-reset"] {
+        assert_eq!(values(name).len(), 1, "{name}: {:?}", values(name));
+        assert_ne!(values(name), ["3"], "{name}");
+    }
+    // Ours has no overage, so theirs does not stand among our numbers.
+    assert!(values("x-quota-overage").is_empty());
+    assert_eq!(values("x-quota-remaining").len(), 1);
+}
+
+#[tokio::test]
 async fn a_route_with_an_upstream_of_its_own_names_it() {
     let place = Place::new(PLANS, "free").await;
     place.send(place.get("/elsewhere")).await;

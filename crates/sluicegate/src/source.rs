@@ -45,4 +45,9 @@ impl Source {
     pub(crate) fn document(&self) -> Result<Document, Vec<Problem>> {
         file::read(&self.bytes)
     }
+
+    /// The same, with what is probably a mistake.
+    pub(crate) fn document_with_warnings(&self) -> Result<(Document, Vec<Problem>), Vec<Problem>> {
+        file::read_with_warnings(&self.bytes)
+    }
 }

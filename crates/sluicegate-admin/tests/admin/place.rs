@@ -51,6 +51,7 @@ pub(crate) struct Place {
     pub(crate) books: Arc<Books>,
     pub(crate) reload: Arc<ReloadState>,
     pub(crate) router: Router,
+    pub(crate) database: Database,
     dir: TempDir,
 }
 
@@ -77,7 +78,7 @@ impl Place {
         let parts = EngineParts {
             policy: file::read(policy.as_bytes()).unwrap().policy,
             directory,
-            database,
+            database: database.clone(),
             spool,
             homes,
             sessions: SessionKeys::new(b"secret", &[]),
@@ -101,7 +102,7 @@ impl Place {
             Arc::new(Books::open(Arc::clone(&engine), dir.path()).unwrap())
         };
         let state = AdminState { books: Arc::clone(&books), token, reload: Arc::clone(&reload) };
-        Self { engine, books, reload, router: router(state), dir }
+        Self { engine, books, reload, router: router(state), database, dir }
     }
 
     /// The time is so many seconds later than at the start.

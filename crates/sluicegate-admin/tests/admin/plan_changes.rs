@@ -148,6 +148,29 @@ fn negotiated_limits_can_be_previewed_too() {
 }
 
 #[test]
+fn a_preview_writes_nothing_to_disk_and_enters_no_limits() {
+    let (previewed, plain) = (Place::with(&policy("calendar_month")), Place::with(&policy("calendar_month")));
+    let saved = |place: &Place| {
+        let (_, key) = place.key("acme");
+        spend(place, &key, 1);
+        place.engine.save(place.engine.now()).unwrap();
+        let mut limits = 0;
+        place.database.load_checkpoint(|_, _| limits += 1, |_| (), |_| ()).unwrap();
+        limits
+    };
+    previewed.account("acme", "small");
+    plain.account("acme", "small");
+    let (names, commits) = (previewed.database.names().unwrap(), previewed.database.commits());
+    for quota in 100..110 {
+        previewed.json("PUT", &format!("{CUSTOM}?preview=true"), &json!({"quota": quota})).expect(200);
+    }
+    previewed.json("PUT", &format!("{TIER}?preview=true"), &json!({"tier": "pooled"})).expect(200);
+    assert_eq!(previewed.database.names().unwrap(), names);
+    assert_eq!(previewed.database.commits(), commits);
+    assert_eq!(saved(&previewed), saved(&plain));
+}
+
+#[test]
 fn what_cannot_be_changed_cannot_be_previewed() {
     let place = Place::new();
     place.account("acme", "free");

@@ -10,6 +10,7 @@ use crate::time::{Nanos, Window};
 mod abuse;
 mod allowance;
 mod bucket;
+mod costs;
 mod descriptors;
 mod identity;
 mod ledger;
@@ -34,6 +35,9 @@ pub(super) fn document(typed: &DocumentBody, sink: &mut Sink) -> Option<Document
     let routes = routes::routes(&typed.routes, sink);
     let route_names = routes::names(&typed.routes);
     let tiers = tiers::tiers(&typed.tiers, route_names.as_deref(), sink);
+    if let (Some(routes), Some(tiers)) = (&routes, &tiers) {
+        costs::report(&typed.routes, routes, tiers, sink);
+    }
     let identity = identity::identity(&typed.identity, &typed.tiers, sink);
     let server = section(&typed.server, |body| server::server(body, sink));
     let store = match typed.store.given() {

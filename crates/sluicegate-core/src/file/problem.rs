@@ -48,12 +48,21 @@ const SHOWN_BEFORE: usize = 60;
 
 /// All problems as a person reads them: `path:line:column: error: …`, the line, a caret, the way out.
 pub fn render(problems: &[Problem], path: &str, text: &str) -> String {
+    render_as("error", problems, path, text)
+}
+
+/// The same of warnings: `path:line:column: warning: …`.
+pub fn render_warnings(warnings: &[Problem], path: &str, text: &str) -> String {
+    render_as("warning", warnings, path, text)
+}
+
+fn render_as(word: &str, problems: &[Problem], path: &str, text: &str) -> String {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<&str> = lines(text).collect();
     let mut out = String::new();
     for problem in problems {
         let Place { line, column, .. } = problem.place;
-        let _ = writeln!(out, "{path}:{line}:{column}: error: {}", problem.message);
+        let _ = writeln!(out, "{path}:{line}:{column}: {word}: {}", problem.message);
         if let Some(source) = lines.get(line.saturating_sub(1)) {
             let gutter = line.to_string();
             let (source, caret) = underlined(&masked(source, line, problems), problem.place);

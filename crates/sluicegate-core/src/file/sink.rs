@@ -23,6 +23,8 @@ fn printable(text: &str) -> String {
 #[derive(Default)]
 pub(super) struct Sink {
     problems: BTreeSet<Problem>,
+    /// What is probably a mistake, and does not keep the file from being used.
+    warnings: BTreeSet<Problem>,
 }
 
 impl Sink {
@@ -41,9 +43,20 @@ impl Sink {
         self.insert(place, &message.into(), &help.into(), Excerpt::Masked);
     }
 
+    /// Notes what is probably a mistake.
+    pub(super) fn warn(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
+        let (message, help) = (printable(&message.into()), printable(&help.into()));
+        self.warnings.insert(Problem { place, message, help: Some(help), excerpt: Excerpt::Shown });
+    }
+
     fn insert(&mut self, place: Place, message: &str, help: &str, excerpt: Excerpt) {
         let (message, help) = (printable(message), printable(help));
         self.problems.insert(Problem { place, message, help: Some(help), excerpt });
+    }
+
+    /// The warnings, of which no more are handed out than of problems.
+    pub(super) fn take_warnings(&mut self) -> Vec<Problem> {
+        std::mem::take(&mut self.warnings).into_iter().take(PROBLEMS_MAX).collect()
     }
 
     /// The known word that `word` was probably meant to be.

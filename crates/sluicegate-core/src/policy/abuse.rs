@@ -61,13 +61,6 @@ impl Reputation {
         }
     }
 
-    /// After how long somebody with this many points may use all of its limits again.
-    pub fn time_until_low(&self, score: u8) -> Nanos {
-        let missing = Bucket::Low.scores().start().saturating_sub(score.into());
-        let nanos = u128::from(missing) * u128::from(self.recover_per.as_nanos());
-        Nanos(u64::try_from(nanos.div_ceil(self.recover.max(1).into())).unwrap_or(u64::MAX))
-    }
-
     /// The meter of the points: what remains of it is the score.
     pub fn meter(&self) -> Result<TokenBucket, BadBucket> {
         TokenBucket::new(self.recover.into(), self.recover_per, Self::POINTS_MAX.into())

@@ -16,6 +16,8 @@ pub struct TokenBucket {
     amount: u64,
     window: Window,
     burst: u64,
+    /// What callers are told that they have per window: that of the bucket which this is a share of.
+    per_window: u64,
     /// The most units that a debt may be: more than the burst where a limit got smaller.
     reach: u64,
     /// The time of one unit, in parts.
@@ -99,7 +101,7 @@ impl TokenBucket {
         let most =
             (reach as u128 + burst as u128 + 2) * unit as u128 + 2 * STEP_BACK_MIN as u128 * parts as u128;
         let width = if most < u64::MAX as u128 { Width::Narrow } else { Width::Wide };
-        Ok(Self { amount, window, burst, reach, unit, parts, width })
+        Ok(Self { amount, window, burst, per_window: amount, reach, unit, parts, width })
     }
 
     /// A bucket that fills at a share of the rate, to a share of the burst, but to one unit at least.
@@ -110,19 +112,31 @@ impl TokenBucket {
         // A longer window keeps the rate exact. Where there is none so long, the amount is rounded down.
         let exact = Window::from_secs(u64::from(self.window.as_secs()) * whole)
             .and_then(|window| Self::new(self.amount * part, window, burst).ok());
-        exact.or_else(|| Self::new(share.of(self.amount), self.window, burst).ok()).unwrap_or(*self)
+        let scaled = exact.or_else(|| Self::new(share.of(self.amount), self.window, burst).ok());
+        Self { per_window: share.of(self.per_window), ..scaled.unwrap_or(*self) }
     }
 
     /// A bucket for so many callers together: it fills that many times as fast, to that many times the burst.
     pub fn times(&self, callers: u64) -> Self {
         let most = |amount: u64, max: u64| amount.saturating_mul(callers.max(1)).min(max);
-        Self::new(most(self.amount, Self::AMOUNT_MAX), self.window, most(self.burst, Self::BURST_MAX))
-            .unwrap_or(*self)
+        let (amount, burst) = (most(self.amount, Self::AMOUNT_MAX), most(self.burst, Self::BURST_MAX));
+        let bucket = Self::new(amount, self.window, burst).unwrap_or(*self);
+        Self { per_window: most(self.per_window, Self::AMOUNT_MAX), ..bucket }
     }
 
     /// Units per window.
     pub const fn amount(&self) -> u64 {
         self.amount
+    }
+
+    /// Units per the window that was sold. A share of a bucket may have more units per a longer window.
+    pub const fn per_window(&self) -> u64 {
+        self.per_window
+    }
+
+    /// How long so many units take to come back, rounded down to whole nanoseconds.
+    pub fn time_of(&self, units: u64) -> Nanos {
+        Nanos(self.parts_of::<u128>(units).divide(self.parts.into()))
     }
 
     /// The window.
@@ -548,6 +562,22 @@ mod tests {
             let (_, restored) = whole.settle(whole.carry_over(&part, squeezed, START), Ask::Look, START);
             assert_eq!(restored.used, 15, "{percent}%");
         }
+    }
+
+    #[test]
+    fn a_share_is_told_per_the_window_that_was_sold() {
+        for (amount, window) in
+            [(10, Window::SECOND), (7, Window::MINUTE), (1, Window::DAY), (1_000, Window::SECOND)]
+        {
+            let whole = bucket(amount, window, 2 * amount);
+            for percent in 1..=100 {
+                let share = Percent::new(percent).unwrap();
+                let part = whole.scaled(share);
+                assert_eq!(part.per_window(), share.of(amount), "{percent}% of {amount}");
+                assert!(part.times(4).per_window() <= 4 * amount);
+            }
+        }
+        assert_eq!(bucket(10, Window::SECOND, 10).scaled(Percent::new(60).unwrap()).per_window(), 6);
     }
 
     #[test]

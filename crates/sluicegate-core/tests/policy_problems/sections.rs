@@ -2,7 +2,7 @@
 
 use sluicegate_core::file::render;
 
-use super::{check_section, problems};
+use super::{check, check_section, problems};
 
 #[test]
 fn routes_can_match() {
@@ -196,4 +196,31 @@ fn descriptors_say_what_they_count() {
     let fine = "[{key: a, value: x, limit: 1/s}, {key: a, value: x*, limit: 1/s}, {key: a, limit: 1/s},
         {key: b, descriptors: [{key: c, shadow_mode: true, rate_limit: {unlimited: true}}]}]";
     assert_eq!(problems(&format!("tiers: {{a: {{rate: 1}}}}\ndescriptors: {{edge: {fine}}}")), []);
+}
+
+#[test]
+fn a_cost_that_no_tier_ever_admits_is_refused() {
+    let tiers = "tiers: {free: {rate: 1, burst: 5}, pro: {rate: 2, burst: 20, quota: 100}}";
+    check(
+        &format!("{tiers}\nroutes: {{export: {{match: /export, cost: 21}}}}"),
+        "21",
+        "costs 21, more than any tier ever admits",
+        "at most 20, which `rate` of the tier `pro` admits",
+    );
+    // What counts only other routes says nothing, and what is billed has no end.
+    let other = "tiers: {free: {limits: {few: {algorithm: fixed_window, limit: 3/day, routes: [other]}}}}";
+    let routes = "routes: {export: {match: /export, cost: 21}, other: {match: /other, cost: 3}}";
+    assert_eq!(problems(&format!("{other}\n{routes}")), []);
+    let billed = "tiers: {t: {quota: 5, on_quota_exceeded: bill_overage}}";
+    assert_eq!(problems(&format!("{billed}\nroutes: {{a: {{match: /a, cost: 21}}}}")), []);
+    let capped = "tiers: {t: {quota: 5, on_quota_exceeded: bill_overage, overage_cap: 10}}";
+    assert_eq!(problems(&format!("{capped}\nroutes: {{a: {{match: /a, cost: 15}}}}")), []);
+    check(
+        &format!("{capped}\nroutes: {{a: {{match: /a, cost: 16}}}}"),
+        "16",
+        "costs 16, more than any tier ever admits",
+        "at most 15, which `quota` of the tier `t` admits",
+    );
+    // Whoever passes all limits passes this one.
+    assert_eq!(problems("tiers: {t: {rate: 1}, i: {bypass: true}}\nroutes: {a: {match: /a, cost: 9}}"), []);
 }

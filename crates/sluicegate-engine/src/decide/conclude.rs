@@ -69,20 +69,12 @@ impl Engine {
                 Err(Judged::ReputationChanged(Reputation::bucket(score)))
             }
             Outcome::Conflicts => Err(Judged::Error(ErrorCode::IdempotencyConflict)),
-            Outcome::Refused { .. } if !plan.is_plain() => {
-                let mut answer = answer_of(plan, outcome);
-                if let Answer::Denied(denial) = &mut answer
-                    && let Some(blocked_for) = self.held_against(context, &caller.watched, plan, readings)
-                {
-                    // Whoever waits as long as it is told must not come too early.
-                    denial.retry_after = denial.retry_after.max(blocked_for);
-                }
-                Ok(answer)
+            Outcome::Refused { by, retry_after } => {
+                let retry_after = self.told_wait(context, caller, plan, readings, retry_after);
+                Ok(answer_of(plan, Outcome::Refused { by, retry_after }))
             }
-            Outcome::NeverFits { by } if self.would_fit(caller, plan, by) => {
-                Ok(Answer::Denied(self.too_large_for_now(context, caller, plan, by, readings)))
-            }
-            _ => Ok(answer_of(plan, outcome)),
+            Outcome::NeverFits { by } => Ok(self.too_large(context, caller, plan, by, readings)),
+            Outcome::Admitted { .. } => Ok(Answer::Admitted),
         }
     }
 
@@ -177,7 +169,8 @@ impl Engine {
         result: ChargeResult,
         report: LimitReport,
     ) -> Next {
-        let standing = self.stood(&attempt.caller.watched, attempt.reputation);
+        let (standing, watched) =
+            (self.stood(&attempt.caller.watched, attempt.reputation), attempt.caller.watched);
         let decided_at = attempt.decided_at();
         let Attempt { caller, permit, load_permit, mode, .. } = attempt;
         let is_kept = answer == Answer::Admitted
@@ -194,6 +187,7 @@ impl Engine {
             decision.ticket = load_permit;
         }
         decision.limits = report.limits;
+        watched.show_own_part(&mut decision.limits);
         decision.who.conduct = report.conduct;
         decision.pending = result.recorded.filter(|_| context.is_strict());
         decision.charged = decision.pending.map(|_| Box::new(permit.clone()));
@@ -212,7 +206,7 @@ fn unavailable(decision: &mut Decision) {
     }
 }
 
-fn answer_of(plan: &ChargePlan<'_>, outcome: Outcome) -> Answer {
+pub(crate) fn answer_of(plan: &ChargePlan<'_>, outcome: Outcome) -> Answer {
     let (by, wait) = match outcome {
         Outcome::Admitted { .. } => return Answer::Admitted,
         Outcome::Refused { by, retry_after } => (by, Some(retry_after)),

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use sluicegate_core::limit::LimitName;
-use sluicegate_core::limit_now::ConductNow;
+use sluicegate_core::limit::{Limit, LimitName};
+use sluicegate_core::limit_now::{ConductNow, LimitNow};
 use sluicegate_core::plan::{ChargePlan, HomeId, Mode, Sharer};
 use sluicegate_core::policy::{Blocks, Bucket, Percent};
 use sluicegate_core::settle::Readings;
@@ -16,7 +16,7 @@ use sluicegate_core::block::Caller as Blockable;
 
 use crate::ErrorCode;
 use crate::abuse::{EdgeVerdict, Seat, Squeeze};
-use crate::decide::{Caller, RequestContext, refusal};
+use crate::decide::RequestContext;
 use crate::decision::{Denial, StoreMode};
 use crate::engine::{Counters, Engine};
 use crate::identify::{self, Client};
@@ -30,7 +30,7 @@ pub(crate) struct Watched {
     /// Who it is there.
     pub(crate) sharer: Sharer,
     /// What pressure on its address leaves of its limits.
-    share: Percent,
+    pub(super) share: Percent,
     /// Where it sits, if it shares its home with others.
     seat: Option<Seat>,
 }
@@ -49,6 +49,26 @@ impl Watched {
     /// Whether its meters are its own.
     pub(crate) fn is_alone(&self) -> bool {
         self.seat.is_none()
+    }
+
+    /// How many callers the limits of its home are for.
+    fn members(&self) -> u64 {
+        self.seat.map_or(1, |seat| 1 << seat.members_log2)
+    }
+
+    /// A limit of what it bought, as its home has it with this share.
+    pub(super) fn scaled(&self, sold: &Limit, share: Percent) -> Limit {
+        let scaled = sold.scaled(share);
+        if self.is_alone() { scaled } else { scaled.times(self.members()) }
+    }
+
+    /// What the limits of its home say, as one of those who share it is told.
+    #[inline]
+    pub(crate) fn show_own_part(&self, limits: &mut Vec<LimitNow>) {
+        if !self.is_alone() {
+            let all = std::mem::take(limits).into_iter();
+            *limits = all.map(|limit| limit.of_one_among(self.members())).collect();
+        }
     }
 }
 
@@ -184,36 +204,6 @@ impl Engine {
         let blocks = context.policy.policy().blocks.as_ref()?;
         let spent = ConductNow::of(plan, readings).strikes_left == Some(0);
         spent.then(|| self.block_earned(watched, blocks, context.now))
-    }
-
-    /// Whether a cost that does not fit what is left of a limit would fit the limit as it was bought.
-    #[cold]
-    pub(crate) fn would_fit(&self, caller: &Caller, plan: &ChargePlan<'_>, by: usize) -> bool {
-        let Some(charge) = plan.charges().get(by) else { return false };
-        let bought = caller.plan.tariff.limits().find(|limit| limit.name == charge.limit.name);
-        bought.is_some_and(|limit| limit.rule.capacity() >= charge.cost.get())
-    }
-
-    /// Refuses a cost that is too large for what is left of a limit, until the caller has all of it again.
-    #[cold]
-    pub(crate) fn too_large_for_now(
-        &self,
-        context: &RequestContext<'_>,
-        caller: &Caller,
-        plan: &ChargePlan<'_>,
-        by: usize,
-        readings: &Readings,
-    ) -> Denial {
-        let policy = context.policy.policy();
-        let score = ConductNow::of(plan, readings).score;
-        let mut wait = match (&policy.reputation, score) {
-            (Some(reputation), Some(score)) => reputation.time_until_low(score),
-            _ => Nanos::ZERO,
-        };
-        if let Some(pressure) = policy.pressure.filter(|_| caller.watched.share < Percent::FULL) {
-            wait = wait.max(pressure.length);
-        }
-        refusal(plan.charges().get(by).map(|charge| charge.limit), wait)
     }
 
     /// How a caller stood that was decided on.

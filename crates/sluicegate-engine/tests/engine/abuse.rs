@@ -185,8 +185,8 @@ tiers:
     assert_eq!((answer(&one).as_str(), limit(&one)), ("200", 1));
     let large = place.ask(&costing(nobody(&headers), 2), at(120));
     assert_eq!(answer(&large), "429 rate_limited");
-    // 75 points at one in ten minutes, of which two minutes are over... but no point has come back yet.
-    assert_eq!(retry_after(&large), 75 * 600);
+    // With 50 points it has 60 %, which are 3: at one point in ten minutes, of which two minutes are over.
+    assert_eq!(retry_after(&large), 50 * 600 - 120);
     // What is larger than the limit itself stays a mistake.
     assert_eq!(answer(&place.ask(&costing(nobody(&headers), 6), at(120))), "400 cost_exceeds_limit");
 }

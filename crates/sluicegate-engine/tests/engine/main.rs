@@ -24,4 +24,6 @@ mod sliding_log;
 mod thresholds;
 mod thresholds_shared;
 mod throttle;
+mod told;
+mod told_shared;
 mod vouched;

@@ -108,7 +108,7 @@ fn place_of(list: &[Entry], charge: &Charge<'_>, book: &SharedBook) -> Option<us
         return exact;
     }
     let book = book.read();
-    list.iter().position(|entry| mine(&entry) && book.same_meter(entry.limit, charge.id))
+    list.iter().position(|entry| mine(&entry) && book.is_named(entry.limit, &charge.limit.name))
 }
 
 /// Settles a plan against meters that were never used: what a home says that does not exist.

@@ -93,6 +93,12 @@ impl MeterTable {
         self.book.enter(limit)
     }
 
+    /// The number under which meters of `limit` are kept, if there is one; else [`LimitId::UNKNOWN`], with which a plan
+    /// can only be peeked at.
+    pub fn find(&self, limit: &Limit) -> LimitId {
+        self.book.read().find(limit).unwrap_or(LimitId::UNKNOWN)
+    }
+
     /// Settles a plan: charges every meter it names, or none. What they say then goes into `readings`.
     pub fn settle(&self, plan: &ChargePlan<'_>, readings: &mut Readings) -> Outcome {
         self.settle_then(plan, readings, |_| ())

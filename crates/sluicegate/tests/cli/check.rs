@@ -46,6 +46,21 @@ fn a_dash_reads_standard_input() {
     assert!(ended.stderr.ends_with("\n1 problem in <stdin>\n"), "{ended:?}");
 }
 
+const WARNED: &[u8] = b"tiers: {free: {rate: 1, burst: 5}, pro: {rate: 9, burst: 90}}
+routes:
+  export: {match: /export, cost: 6}
+";
+
+#[test]
+fn a_cost_that_some_tiers_never_admit_is_a_warning() {
+    let ended = run_with_input(&["config", "check", "-"], WARNED);
+    assert_eq!((ended.status, ended.stdout.as_str()), (0, "<stdin> is valid: 2 tiers, 1 route, 2 limits\n"));
+    golden::check("check-warning.txt", &ended.stderr);
+    let ended = run_with_input(&["config", "check", "-", "--json"], WARNED);
+    assert_eq!((ended.status, ended.stderr.as_str()), (0, ""));
+    golden::check("check-warning.json", &ended.stdout);
+}
+
 #[test]
 fn what_cannot_be_read_is_a_failure_with_its_reason() {
     for verb in ["check", "explain"] {

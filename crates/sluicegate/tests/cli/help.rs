@@ -54,10 +54,12 @@ fn every_command_has_help_with_an_example() {
 }
 
 /// The golden files of other tests.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 13] = [
     "answers",
     "audit-verify.txt",
     "check-misspelt-tier-key.json",
+    "check-warning.json",
+    "check-warning.txt",
     "explain-full.json",
     "explain-full.txt",
     "explain-minimal.json",

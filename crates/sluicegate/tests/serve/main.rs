@@ -48,6 +48,7 @@ mod stop;
 mod storm;
 mod strict;
 mod tally;
+mod told;
 mod traces;
 mod tracker;
 mod traffic;

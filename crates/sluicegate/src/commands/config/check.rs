@@ -1,5 +1,6 @@
 //! `sluicegate config check FILE`: whether a policy file is valid, and everything that is wrong with it.
 
+use sluicegate_core::file::render_warnings;
 use sluicegate_core::policy::Document;
 
 use super::problems::{self, Report};
@@ -10,13 +11,16 @@ use crate::source::Source;
 
 pub(super) fn run(args: &ConfigFile) -> anyhow::Result<Exit> {
     let source = Source::open(&args.file)?;
-    let document = match source.document() {
-        Ok(document) => document,
+    let (document, warnings) = match source.document_with_warnings() {
+        Ok(read) => read,
         Err(problems) => return problems::report(&source, &problems, args.format()),
     };
     match args.format() {
-        Format::Json => output::print_json(&Report::of(&[]))?,
+        Format::Json => output::print_json(&Report::valid(&warnings))?,
         Format::Text => {
+            if !warnings.is_empty() {
+                output::complain(&render_warnings(&warnings, source.name(), &source.text()));
+            }
             output::print(&format!("{} is valid: {}\n", source.name(), summary(&document)))?;
         }
     }

@@ -12,6 +12,8 @@ use crate::source::Source;
 pub(super) struct Report<'p> {
     valid: bool,
     problems: Vec<ProblemEntry<'p>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<ProblemEntry<'p>>,
 }
 
 #[derive(Serialize)]
@@ -23,22 +25,31 @@ struct ProblemEntry<'p> {
 }
 
 impl<'p> Report<'p> {
-    /// The report of a file with these problems; none: it is valid.
-    pub(super) fn of(problems: &'p [Problem]) -> Self {
-        let entries = problems.iter().map(|problem| ProblemEntry {
-            line: problem.place.line,
-            column: problem.place.column,
-            message: &problem.message,
-            help: problem.help.as_deref(),
-        });
-        Self { valid: problems.is_empty(), problems: entries.collect() }
+    /// The report of a file with these problems.
+    pub(super) fn invalid(problems: &'p [Problem]) -> Self {
+        Self { valid: false, problems: entries(problems), warnings: Vec::new() }
     }
+
+    /// The report of a file that can be used.
+    pub(super) fn valid(warnings: &'p [Problem]) -> Self {
+        Self { valid: true, problems: Vec::new(), warnings: entries(warnings) }
+    }
+}
+
+fn entries(problems: &[Problem]) -> Vec<ProblemEntry<'_>> {
+    let entries = problems.iter().map(|problem| ProblemEntry {
+        line: problem.place.line,
+        column: problem.place.column,
+        message: &problem.message,
+        help: problem.help.as_deref(),
+    });
+    entries.collect()
 }
 
 /// Prints the problems: text to standard error, JSON to standard output.
 pub(super) fn report(source: &Source, problems: &[Problem], format: Format) -> anyhow::Result<Exit> {
     match format {
-        Format::Json => output::print_json(&Report::of(problems))?,
+        Format::Json => output::print_json(&Report::invalid(problems))?,
         Format::Text => {
             let all = render(problems, source.name(), &source.text());
             output::complain(&format!("{all}{} in {}\n", count(problems), source.name()));
