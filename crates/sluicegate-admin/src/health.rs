@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use sluicegate_engine::StoreMode;
+use sluicegate_engine::clock::{ClockStatus, HeldStep};
 use sluicegate_ledger::Health;
 use utoipa::ToSchema;
 
@@ -25,6 +26,51 @@ pub(crate) struct HealthBody {
     policy: PolicyHealth,
     ledger: LedgerHealth,
     store: StoreHealth,
+    clock: ClockHealth,
+}
+
+/// Whether time is plausible. A clock that leapt more than an hour ahead is not followed until that is confirmed.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ClockHealth {
+    state: ClockState,
+    /// How far the system clock is ahead of the time by which is decided, if it is not followed.
+    #[schema(required, example = json!(null))]
+    system: Option<HeldClock>,
+    /// The same of the store's clock.
+    #[schema(required, example = json!(null))]
+    store: Option<HeldClock>,
+}
+
+/// Whether all clocks are followed.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ClockState {
+    /// They are.
+    Plausible,
+    /// One leapt ahead. Decisions go on by the time before.
+    Implausible,
+}
+
+/// A clock that is not followed.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct HeldClock {
+    /// By how many seconds it is ahead.
+    #[schema(example = 315_360_000)]
+    ahead_s: u64,
+    /// After how many seconds it is followed, if it stays so. `POST /admin/v1/clock/confirm` does it at once.
+    #[schema(example = 540)]
+    followed_in_s: u64,
+}
+
+impl From<ClockStatus> for ClockHealth {
+    fn from(status: ClockStatus) -> Self {
+        let held = |step: HeldStep| HeldClock {
+            ahead_s: step.ahead.0 / 1_000_000_000,
+            followed_in_s: step.remaining.as_secs_ceil(),
+        };
+        let state = if status.is_plausible() { ClockState::Plausible } else { ClockState::Implausible };
+        Self { state, system: status.wall.map(held), store: status.store.map(held) }
+    }
 }
 
 /// Where the meters are.
@@ -113,10 +159,11 @@ pub(crate) async fn health(State(admin): State<Shared>, call: Call) -> Json<Heal
     let ledger = LedgerHealth::from(admin.engine.spool().health());
     let rejected = admin.reload.last().rejected;
     let mode = admin.engine.store_mode();
+    let clock = admin.engine.clock_status();
     let kind = if admin.engine.is_shared() { StoreKind::Redis } else { StoreKind::Embedded };
     Json(HealthBody {
         status: match (&ledger.state, &rejected, mode) {
-            (LedgerState::Good, None, StoreMode::Normal) => Status::Ok,
+            (LedgerState::Good, None, StoreMode::Normal) if clock.is_plausible() => Status::Ok,
             _ => Status::Degraded,
         },
         version: env!("CARGO_PKG_VERSION"),
@@ -128,6 +175,7 @@ pub(crate) async fn health(State(admin): State<Shared>, call: Call) -> Json<Heal
         },
         ledger,
         store: StoreHealth { kind, mode: mode.as_str() },
+        clock: clock.into(),
     })
 }
 

@@ -13,6 +13,7 @@ mod auth;
 mod blocks;
 mod changes;
 mod clients;
+mod clock;
 mod dashboard;
 mod decisions;
 mod events;
@@ -134,6 +135,7 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(audit::list))
         .routes(routes!(openapi::show))
         .routes(routes!(metrics::metrics))
+        .routes(routes!(clock::confirm))
         .routes(routes!(health::health))
         .routes(routes!(ready::ready))
         .routes(routes!(session::show::show, session::create::create, session::delete::delete))

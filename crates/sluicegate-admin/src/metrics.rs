@@ -4,6 +4,7 @@
 
 mod abuse;
 mod alerts;
+mod clock;
 mod decisions;
 mod ledger;
 mod page;
@@ -30,6 +31,7 @@ const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub(crate) async fn metrics(State(admin): State<Shared>) -> ([(http::HeaderName, &'static str); 1], String) {
     let mut page = Page::default();
     process::write(&mut page, &admin);
+    clock::write(&mut page, &admin);
     decisions::write(&mut page, &admin);
     abuse::write(&mut page, &admin);
     store::write(&mut page, &admin).await;

@@ -26,6 +26,7 @@ pub(crate) enum Error {
     KeyRevoked,
     KeyExpired,
     TooManyKeys,
+    ClockPlausible,
     BodyTooLarge,
     MediaType,
     InvalidField,
@@ -54,6 +55,7 @@ impl Error {
             Self::KeyRevoked => (S::CONFLICT, "key_revoked", "The key is revoked"),
             Self::KeyExpired => (S::CONFLICT, "key_expired", "The key has expired"),
             Self::TooManyKeys => (S::CONFLICT, "too_many_keys", "The account has made too many keys"),
+            Self::ClockPlausible => (S::CONFLICT, "clock_plausible", "No clock is held"),
             Self::BodyTooLarge => (S::PAYLOAD_TOO_LARGE, "body_too_large", "The body is too large"),
             Self::MediaType => {
                 (S::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "The body has the wrong type")

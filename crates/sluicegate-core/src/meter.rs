@@ -353,6 +353,24 @@ impl Meter {
         }
     }
 
+    /// When the period begins in which the meter counts, if it counts anything; of a sliding window, when the newest
+    /// usage was counted. Buckets and slots have no period.
+    pub fn period_start(&self, rule: &Rule) -> Option<Timestamp> {
+        match (self, rule) {
+            (Self::Small(small), Rule::FixedWindow(_) | Rule::Calendar { .. }) => {
+                (small.value > 0).then(|| Timestamp::from_secs(small.extra))
+            }
+            (Self::Counts(counts), Rule::SlidingWindow(_)) => {
+                (counts.current > 0 || counts.previous > 0).then(|| Timestamp::from_secs(counts.start))
+            }
+            (Self::Timeline(timeline), Rule::SlidingBuckets(rule)) => {
+                timeline.newest(rule, Grain::buckets(rule))
+            }
+            (Self::Timeline(timeline), Rule::SlidingLog(rule)) => timeline.newest(rule, Grain::Instants),
+            _ => None,
+        }
+    }
+
     /// The meter under `new`, with the usage it has under `old`.
     fn carried_over(&self, old: &Rule, new: &Rule, moment: &Moment<'_>) -> Self {
         if let (Rule::TokenBucket(old), Rule::TokenBucket(new), Self::Small(small)) = (old, new, self) {

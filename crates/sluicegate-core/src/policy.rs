@@ -4,6 +4,7 @@
 //! problems, in [`crate::file`].
 
 pub mod abuse;
+pub mod clock;
 pub mod degraded;
 pub mod descriptor;
 pub mod identity;
@@ -19,6 +20,7 @@ pub mod tiers;
 pub mod url;
 
 pub use abuse::{AppliesTo, Blocks, Bucket, Conduct, Edge, Pressure, Reputation};
+pub use clock::ClockSettings;
 pub use degraded::{Degraded, DegradedQuota, DegradedRate};
 pub use descriptor::{DescriptorLimit, Descriptors, Enforcement};
 pub use identity::{Challenge, HeaderName, Identity, KeyPlace, SecretSource, SessionCookie};
@@ -76,4 +78,6 @@ pub struct Policy {
     pub ledger: LedgerSettings,
     /// Where alerts are sent.
     pub alerts: Alerts,
+    /// When a clock that leaps is followed.
+    pub clock: ClockSettings,
 }

@@ -22,7 +22,7 @@ use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::export::Names;
 use sluicegate_ledger::ledger::{OpenLedgerError, PruneError, Pruned};
 use sluicegate_ledger::seal::{Destination, DestinationError, Progress, S3Access, SealError, Sealed, Sealer};
-use sluicegate_ledger::usage::{Closed, Needs, RollError, Rolled};
+use sluicegate_ledger::usage::{Closed, Needs, Reopened, RollError, Rolled};
 use sluicegate_ledger::{Ledger, LedgerSettings};
 use tokio::runtime::Handle;
 
@@ -86,6 +86,11 @@ impl Books {
         let ledger = Ledger::open(&data_dir.join(FOLDER), settings)?;
         let names = Arc::new(EngineNames::new(Arc::clone(&engine), Handle::current()));
         let (destination, last_check) = (Mutex::default(), Mutex::default());
+        if let Some(latest) = engine.time_mark.latest_plausible
+            && let Reopened::From(until) = ledger.book().reopen(latest, engine.now())?
+        {
+            tracing::warn!(%until, "hours were closed before they were over, and are open again");
+        }
         Ok(Self { engine, ledger, names, destination, last_check })
     }
 

@@ -1,110 +1,206 @@
 //! The one place that reads a clock.
 //!
 //! Time runs with the monotonic clock, anchored to the wall clock when the process starts, so it never runs backwards.
-//! Where the wall clock is ahead, time jumps to it; where it was set back, time goes on as it did until the next start.
+//! Where the wall clock is ahead, time jumps to it if that is plausible or confirmed (`gate.rs`); where it was set back,
+//! time goes on as it did until the next start. See `docs/time.md`.
+
+mod gate;
+mod source;
+mod store_gate;
+#[cfg(test)]
+mod tests;
+mod witness;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use sluicegate_core::time::Timestamp;
+use parking_lot::Mutex;
+use sluicegate_core::policy::ClockSettings;
+use sluicegate_core::time::{Nanos, Timestamp};
 
-/// How far ahead of the wall clock the process may start because its records say it was that late already. Beyond
-/// it, the old clock was wrong, and waiting for the wall clock to catch up would take too long.
-const AHEAD_MAX: Duration = Duration::from_secs(3_600);
+pub use gate::{ABSENCE_MAX, Change, Confirmation, HeldStep, Reading, STEP_MAX};
+
+use gate::Gate;
+use source::{boottime, since_ns, wall};
+use store_gate::StoreGate;
+
+/// For how long the store's time is known after it was asked.
+const STORE_FRESH: Duration = Duration::from_secs(10);
 
 /// Where `now` comes from.
 #[derive(Debug)]
-pub struct Clock(Source);
+pub struct Clock {
+    source: Source,
+    /// The timeline minus monotonic time.
+    offset_ns: AtomicU64,
+    hold_for_ns: AtomicU64,
+    gates: Mutex<Gates>,
+}
 
 #[derive(Debug)]
 enum Source {
-    System { anchor: Instant, at_anchor_ns: AtomicU64 },
-    Fixed(AtomicU64),
+    System { anchor: Instant },
+    Manual { monotonic_ns: AtomicU64, reading: Mutex<Option<Reading>> },
+}
+
+#[derive(Debug)]
+struct Gates {
+    wall: Gate,
+    store: StoreGate,
+    /// The store's time, and the monotonic time when it was asked.
+    store_at: Option<(Timestamp, Nanos)>,
+}
+
+/// What following the clocks changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Followed {
+    /// The wall clock.
+    pub wall: Change,
+    /// The store's time.
+    pub store: Change,
+}
+
+/// The steps that are held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClockStatus {
+    /// Of the wall clock.
+    pub wall: Option<HeldStep>,
+    /// Of the store's time.
+    pub store: Option<HeldStep>,
+}
+
+impl ClockStatus {
+    /// Whether no step is held.
+    pub const fn is_plausible(&self) -> bool {
+        self.wall.is_none() && self.store.is_none()
+    }
 }
 
 impl Clock {
-    /// The system's clock. It starts no earlier than `not_before`, the latest instant on record.
+    /// The system's clock. `not_before` is the latest instant on record, the epoch if there is none.
     pub fn system(not_before: Timestamp) -> Self {
-        let wall = wall_ns();
-        let ahead = not_before.as_nanos().saturating_sub(wall);
-        let start = if u128::from(ahead) <= AHEAD_MAX.as_nanos() { wall + ahead } else { wall };
         #[expect(clippy::disallowed_methods, reason = "this is the edge of the process")]
         let anchor = Instant::now();
-        Self(Source::System { anchor, at_anchor_ns: AtomicU64::new(start) })
+        let reading = Reading { wall: wall(), monotonic: Nanos(0), boottime: boottime(), store: None };
+        Self::new(Source::System { anchor }, &reading, not_before)
     }
 
     /// A clock that stands still until it is set: for tests.
     pub fn fixed(at: Timestamp) -> Self {
-        Self(Source::Fixed(AtomicU64::new(at.as_nanos())))
+        let reading = Reading { wall: at, monotonic: Nanos(0), boottime: Nanos(0), store: None };
+        let source = Source::Manual { monotonic_ns: AtomicU64::new(0), reading: Mutex::new(None) };
+        Self::new(source, &reading, Timestamp::EPOCH)
+    }
+
+    /// A clock that reads what [`Clock::read`] says: for tests of steps.
+    pub fn manual(reading: Reading, not_before: Timestamp) -> Self {
+        let monotonic_ns = AtomicU64::new(reading.monotonic.0);
+        let source = Source::Manual { monotonic_ns, reading: Mutex::new(Some(reading)) };
+        Self::new(source, &reading, not_before)
+    }
+
+    fn new(source: Source, reading: &Reading, not_before: Timestamp) -> Self {
+        let wall = Gate::start(reading, not_before);
+        Self {
+            source,
+            offset_ns: AtomicU64::new(wall.offset_ns()),
+            hold_for_ns: AtomicU64::new(ClockSettings::HOLD_DEFAULT.0),
+            gates: Mutex::new(Gates { wall, store: StoreGate::default(), store_at: None }),
+        }
     }
 
     /// Sets a clock that stands still. The system's clock is not touched.
     pub fn set(&self, at: Timestamp) {
-        if let Source::Fixed(now) = &self.0 {
-            now.store(at.as_nanos(), Ordering::Relaxed);
+        if let Source::Manual { monotonic_ns, .. } = &self.source {
+            let offset_ns = at.as_nanos().saturating_sub(monotonic_ns.load(Ordering::Relaxed));
+            self.offset_ns.store(offset_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// What a manual clock reads from now on. The system's clock is not touched.
+    pub fn read(&self, now: Reading) {
+        if let Source::Manual { monotonic_ns, reading } = &self.source {
+            monotonic_ns.store(now.monotonic.0, Ordering::Relaxed);
+            *reading.lock() = Some(now);
         }
     }
 
     /// The instant.
     #[inline]
     pub fn now(&self) -> Timestamp {
-        match &self.0 {
-            Source::System { anchor, at_anchor_ns } => {
-                Timestamp::from_nanos(at_anchor_ns.load(Ordering::Relaxed).saturating_add(since_ns(*anchor)))
+        let monotonic_ns = match &self.source {
+            Source::System { anchor } => since_ns(*anchor),
+            Source::Manual { monotonic_ns, .. } => monotonic_ns.load(Ordering::Relaxed),
+        };
+        Timestamp::from_nanos(self.offset_ns.load(Ordering::Relaxed).saturating_add(monotonic_ns))
+    }
+
+    /// How long a forward step must last until it is followed.
+    pub fn hold_for(&self, hold_for: Nanos) {
+        self.hold_for_ns.store(hold_for.0, Ordering::Relaxed);
+    }
+
+    /// The time of the shared store, which was asked just now.
+    pub fn hear_store(&self, at: Timestamp) {
+        let Some(reading) = self.reading(None) else { return };
+        self.gates.lock().store_at = Some((at, reading.monotonic));
+    }
+
+    /// Follows the wall clock and the store's time where they are ahead and plausible. Called about once a second.
+    pub fn follow(&self) -> Followed {
+        let (mut gates, hold_for) = (self.gates.lock(), self.held_for());
+        let Some(reading) = self.reading(gates.store_at) else {
+            return Followed { wall: Change::None, store: Change::None };
+        };
+        let wall = gates.wall.observe(&reading, hold_for);
+        let now = gates.wall.now(reading.monotonic);
+        let store = gates.store.observe(&reading, now, hold_for);
+        self.offset_ns.store(gates.wall.offset_ns(), Ordering::Relaxed);
+        Followed { wall, store }
+    }
+
+    /// An operator confirms the clocks that are held.
+    pub fn confirm(&self) -> Followed {
+        let mut gates = self.gates.lock();
+        let Some(reading) = self.reading(gates.store_at) else {
+            return Followed { wall: Change::None, store: Change::None };
+        };
+        let wall = gates.wall.confirm(&reading);
+        let now = gates.wall.now(reading.monotonic);
+        let store = gates.store.confirm(&reading, now);
+        self.offset_ns.store(gates.wall.offset_ns(), Ordering::Relaxed);
+        Followed { wall, store }
+    }
+
+    /// The steps that are held.
+    pub fn status(&self) -> ClockStatus {
+        let (gates, hold_for) = (self.gates.lock(), self.held_for());
+        ClockStatus { wall: gates.wall.held(hold_for), store: gates.store.held(hold_for) }
+    }
+
+    /// By how much the store's time may be ahead of this timeline, beyond [`STEP_MAX`].
+    pub fn store_lead(&self) -> Nanos {
+        self.gates.lock().store.lead()
+    }
+
+    fn held_for(&self) -> Nanos {
+        Nanos(self.hold_for_ns.load(Ordering::Relaxed))
+    }
+
+    /// All clocks. Nothing for one that stands still.
+    fn reading(&self, store_at: Option<(Timestamp, Nanos)>) -> Option<Reading> {
+        let mut reading = match &self.source {
+            Source::System { anchor } => {
+                let monotonic = Nanos(since_ns(*anchor));
+                Reading { wall: wall(), monotonic, boottime: boottime(), store: None }
             }
-            Source::Fixed(now) => Timestamp::from_nanos(now.load(Ordering::Relaxed)),
+            Source::Manual { reading, .. } => (*reading.lock())?,
+        };
+        if let Some((at, asked)) = store_at {
+            let age = Nanos(reading.monotonic.0.saturating_sub(asked.0));
+            let is_fresh = u128::from(age.0) <= STORE_FRESH.as_nanos();
+            reading.store = reading.store.or_else(|| is_fresh.then(|| at.plus(age)));
         }
-    }
-
-    /// Follows the wall clock where that is ahead. Called about once a second.
-    pub fn follow(&self) {
-        if let Source::System { anchor, at_anchor_ns } = &self.0 {
-            at_anchor_ns.fetch_max(wall_ns().saturating_sub(since_ns(*anchor)), Ordering::Relaxed);
-        }
-    }
-}
-
-fn since_ns(anchor: Instant) -> u64 {
-    #[expect(clippy::disallowed_methods, reason = "this is the edge of the process")]
-    let elapsed = anchor.elapsed();
-    u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn wall_ns() -> u64 {
-    #[expect(clippy::disallowed_methods, reason = "this is the edge of the process")]
-    let wall = SystemTime::now();
-    // A clock before 1970 is as good as one at 1970.
-    wall.duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn following_never_steps_back() {
-        let ahead = Timestamp::from_secs(Timestamp::from_nanos(wall_ns()).as_secs() + 600);
-        let clock = Clock::system(ahead);
-        let before = clock.now();
-        clock.follow();
-        assert!(before >= ahead && clock.now() >= before);
-    }
-
-    #[test]
-    fn the_start_is_not_before_what_is_on_record_unless_that_is_absurd() {
-        let wall = Timestamp::from_nanos(wall_ns());
-        let soon = Timestamp::from_secs(wall.as_secs() + 60);
-        assert!(Clock::system(soon).now() >= soon);
-        let absurd = Timestamp::from_secs(wall.as_secs() + 86_400);
-        assert!(Clock::system(absurd).now() < absurd);
-    }
-
-    #[test]
-    fn a_fixed_clock_stands_until_it_is_set() {
-        let clock = Clock::fixed(Timestamp::from_secs(5));
-        assert_eq!(clock.now(), Timestamp::from_secs(5));
-        clock.set(Timestamp::from_secs(6));
-        clock.follow();
-        assert_eq!(clock.now(), Timestamp::from_secs(6));
+        Some(reading)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate_core::policy::{Policy, Proxies};
@@ -12,7 +13,7 @@ use sluicegate_store::directory::{CacheLimits, Directory, StoreError};
 use sluicegate_store::key_text::NoRandomness;
 use sluicegate_store::redis::check::{self, Unfit};
 use sluicegate_store::redis::{
-    Address, Homes, HomesSettings, Link, LinkError, LinkOptions, Meters, NodeId, Seq,
+    Address, Homes, HomesSettings, Link, LinkError, LinkOptions, Meters, NodeId, Seq, TimeBound,
 };
 
 use crate::clock::Clock;
@@ -121,10 +122,12 @@ impl Clustered {
         let directory = Directory::shared(link.clone(), homes.clone(), keys, CacheLimits::default());
         let directory = directory.await.map_err(ClusteredError::Directory)?;
         let spool = Spool::open(&dir.join("spool"), self.spool).map_err(ClusteredError::Spool)?;
-        let journal = Meters::new(link.clone(), NodeId(node.0 | JOURNAL));
+        let time_bound = Arc::new(TimeBound::default());
+        let meters = |node: NodeId| Meters::new(link.clone(), node).with_time_bound(Arc::clone(&time_bound));
+        let journal = meters(NodeId(node.0 | JOURNAL));
         journal.prepare().await;
         let blocks = link.clone();
-        let homes_of_store = Homes::new(Meters::new(link, node), node, first_seq(), HomesSettings::default());
+        let homes_of_store = Homes::new(meters(node), node, first_seq(), HomesSettings::default());
         let parts = EngineParts {
             policy: self.policy,
             directory,
@@ -137,7 +140,7 @@ impl Clustered {
             clock: Clock::system,
             random: random().map_err(ClusteredError::Random)?,
             clients_max: self.clients_max,
-            shared: Some(SharedParts { homes: homes_of_store, journal, node, blocks }),
+            shared: Some(SharedParts { homes: homes_of_store, journal, node, blocks, time_bound }),
         };
         Engine::open(parts, progress).map_err(ClusteredError::Recover)
     }

@@ -21,6 +21,7 @@ use sluicegate_store::redis::blocks::SharedBlocks;
 use crate::abuse::Blocking;
 use crate::alerting::Alerting;
 use crate::clock::Clock;
+use crate::clock_keeping::TimeMark;
 use crate::hold_times::HoldTimes;
 use crate::idempotency::IdempotencyTable;
 use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
@@ -98,6 +99,9 @@ pub struct Engine {
     pub(crate) loads: Loads,
     pub(crate) pulse: Pulse,
     clock: Arc<Clock>,
+    pub(crate) time_mark: TimeMark,
+    /// When it was opened.
+    pub(crate) opened_at: Timestamp,
 }
 
 impl std::fmt::Debug for Engine {
@@ -138,6 +142,7 @@ impl Engine {
     pub(crate) fn assemble(parts: EngineParts, found: Found, clock: Clock) -> Self {
         let clients_max = usize::try_from(parts.clients_max).unwrap_or(usize::MAX);
         let clock = Arc::new(clock);
+        clock.hold_for(found.snapshot.policy().clock.hold);
         let blocks = match &parts.shared {
             Some(shared) => {
                 let clock = Arc::clone(&clock);
@@ -180,6 +185,8 @@ impl Engine {
             proxies: parts.proxies,
             loads: Loads::new(clock.now()),
             pulse,
+            opened_at: clock.now(),
+            time_mark: found.time_mark,
             clock,
         }
     }
@@ -256,6 +263,7 @@ impl Engine {
             snapshot.check_custom(account.id.as_str(), &account.standing.load())?;
         }
         self.snapshot.store(Arc::clone(&snapshot));
+        self.clock.hold_for(snapshot.policy().clock.hold);
         let text = format!("Policy {version} came into force.");
         self.pulse.tell(Change { at: self.now(), what: Changed::Reload, text });
         Ok(snapshot)
@@ -291,4 +299,5 @@ pub(crate) struct Found {
     pub(crate) idempotency: IdempotencyTable,
     pub(crate) saved: Saved,
     pub(crate) blocks: Vec<KeptBlock>,
+    pub(crate) time_mark: TimeMark,
 }

@@ -10,6 +10,7 @@ mod alerting;
 pub mod audit;
 pub mod books;
 pub mod clock;
+mod clock_keeping;
 pub mod clustered;
 mod decide;
 pub mod decision;

@@ -1,6 +1,8 @@
 //! Starting: the meters are the last checkpoint, and the records of the spool behind it counted again.
 
-use std::collections::BTreeMap;
+mod future;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -16,6 +18,7 @@ use sluicegate_store::database::DatabaseError;
 use sluicegate_store::directory::Directory;
 use sluicegate_store::meters::{Limits, MeterTable};
 
+use crate::clock_keeping::{TimeMark, confirmed_time};
 use crate::engine::{Counters, Engine, EngineParts, Found};
 use crate::idempotency::{IdempotencyTable, KnownName};
 use crate::ids::DecisionId;
@@ -126,19 +129,30 @@ impl Engine {
             let last = parts.spool.read(Position(tail.0 - 1), |_, record| latest = record.at);
             last.map_err(RecoverError::Spool)?;
         }
+        let confirmed = confirmed_time(&parts.database).map_err(RecoverError::Database)?;
+        let clock = (parts.clock)(confirmed.map_or(latest, |confirmed| latest.max(confirmed)));
+        let latest_plausible = future::latest_plausible(&parts.spool, clock.now(), confirmed)?;
+        let rebuilt = match latest_plausible {
+            Some(at) if parts.shared.is_none() => future::rebuild(&mut replay, &parts.spool, at)?,
+            _ => BTreeSet::new(),
+        };
         let recovered = Recovered {
             homes: checkpoint.homes,
             records: report.read,
             torn: report.torn,
             unreadable: checkpoint.unreadable,
         };
-        let clock = (parts.clock)(latest);
         let Loaded { meters, idempotency, position, limits, .. } = checkpoint;
         let ended_after = clock.now().as_nanos().saturating_sub(snapshot.blocks_memory().0);
         let blocks = parts.database.load_blocks(Timestamp::from_nanos(ended_after));
         let blocks = blocks.map_err(RecoverError::Database)?;
-        let found = Found { snapshot, meters, names, idempotency, saved: Saved { position, limits }, blocks };
-        Ok((Self::assemble(parts, found, clock), recovered))
+        let saved = Saved { position, limits };
+        let time_mark = TimeMark { confirmed, latest_plausible };
+        let found = Found { snapshot, meters, names, idempotency, saved, blocks, time_mark };
+        let engine = Self::assemble(parts, found, clock);
+        // No record says it, so only the next checkpoint keeps it.
+        rebuilt.into_iter().for_each(|home| engine.watch.touched.add(home));
+        Ok((engine, recovered))
     }
 }
 
@@ -231,6 +245,11 @@ impl Replay<'_> {
         if self.checkpoint.ahead.get(&record.home).is_some_and(|counted| position < *counted) {
             return;
         }
+        self.charge(record);
+    }
+
+    /// Charges the meters of a record with it.
+    fn charge(&self, record: &Record) {
         let meters = &self.checkpoint.meters;
         let plan = if record.account == 0 {
             self.snapshot.client_plan_of_number(record.tier, meters, self.names)

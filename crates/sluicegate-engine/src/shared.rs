@@ -11,7 +11,7 @@ use std::sync::Arc;
 use sluicegate_core::policy::Degraded;
 use sluicegate_core::tariff::{Plan, Request};
 use sluicegate_store::meters::MeterTable;
-use sluicegate_store::redis::{Homes, Link, Meters, NameUse, NodeId, Owed, RequestName};
+use sluicegate_store::redis::{Homes, Link, Meters, NameUse, NodeId, Owed, RequestName, TimeBound};
 use tokio::runtime::Handle;
 
 use crate::idempotency::{AttemptEnd, ReplayRule};
@@ -33,6 +33,8 @@ pub struct SharedParts {
     pub node: NodeId,
     /// The way to the blocks of all nodes.
     pub blocks: Link,
+    /// How far the clock of the store is believed, by both of the above.
+    pub time_bound: Arc<TimeBound>,
 }
 
 impl fmt::Debug for SharedParts {
@@ -50,6 +52,7 @@ pub(crate) struct Shared {
     pub(crate) journal: Journal,
     fallbacks: Fallbacks,
     pub(crate) turns: Turns,
+    pub(crate) time_bound: Arc<TimeBound>,
 }
 
 impl Shared {
@@ -62,6 +65,7 @@ impl Shared {
             journal: Journal::new(parts.journal, parts.node),
             fallbacks: Fallbacks::default(),
             turns: Turns::default(),
+            time_bound: parts.time_bound,
         }
     }
 

@@ -16,7 +16,7 @@ mod sealed;
 mod tally;
 
 pub use book::{Book, Standing};
-pub use close::Closed;
+pub use close::{Closed, Reopened};
 pub use error::{BookError, RollError};
 pub use prune::Needs;
 pub use prune::Shed;

@@ -82,6 +82,9 @@ impl Node {
         let opened = store::open(&data_dir, &secrets, document, redis, progress).await;
         let (engine, recovered) = opened.map_err(NodeError::Store)?;
         let engine = Arc::new(engine);
+        // Before anything is decided: the store may confirm a long absence, or be what is implausible.
+        engine.ask_store_time().await;
+        engine.follow_clock();
         let runtime = BackgroundRuntime::new().map_err(NodeError::Thread)?;
         let books = {
             let handle = runtime.handle();
@@ -165,6 +168,7 @@ impl Node {
                 "the meters could not be saved: the next start counts them from the spool: {error}"
             );
         }
+        engine.remember_time(engine.now());
         engine.spool().flush()?;
         if let Err(error) = books.tend(engine.now()) {
             tracing::warn!("usage could not be counted: the next start goes on with it: {error}");

@@ -84,7 +84,7 @@ impl Upkeep {
         let engine = books.engine();
         let mut mode = StoreMode::Normal;
         let beat = thread("sluicegate-beat", BEAT, Arc::clone(engine), move |engine: &Engine, _| {
-            engine.clock().follow();
+            engine.follow_clock();
             engine.renew(engine.now());
             engine.beat(engine.now());
             log_mode(&mut mode, engine.store_mode());
@@ -100,6 +100,7 @@ impl Upkeep {
                 saving.note(engine.save(engine.now()));
                 if round % SWEEP_EVERY == 0 {
                     let swept = engine.sweep(engine.now());
+                    engine.remember_time(engine.now());
                     tracing::debug!(forgotten = swept.forgotten, kept = swept.kept, "swept idle meters");
                 }
             })?;
@@ -114,6 +115,7 @@ impl Upkeep {
         handle.spawn(deliver(delivery));
         handle.spawn(async move { journal.keep_journal().await });
         handle.spawn(async move { thresholds.keep_thresholds().await });
+        handle.spawn(ask_store_time(Arc::clone(engine)));
         Ok(Self { threads: vec![beat, saves, tends, alerts], runtime })
     }
 
@@ -191,6 +193,16 @@ fn log_mode(known: &mut StoreMode, now: StoreMode) {
             tracing::warn!(mode = now.as_str(), "the store is away: this node decides alone");
         }
         StoreMode::Normal => tracing::info!(mode = now.as_str(), "the store is back, and decides again"),
+    }
+}
+
+/// Asks the shared store for its time, for as long as it is polled.
+async fn ask_store_time(engine: Arc<Engine>) {
+    let mut ticks = tokio::time::interval(BEAT);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    while engine.is_shared() {
+        ticks.tick().await;
+        engine.ask_store_time().await;
     }
 }
 

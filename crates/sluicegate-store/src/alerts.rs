@@ -22,7 +22,7 @@ use crate::directory::{Page, Paged, StoreError};
 use crate::redis::{self, Link};
 
 pub use board::Unshared;
-pub use kind::{AlertKind, AlertState, QuotaUse, RateCaller, RateUse};
+pub use kind::{AlertClock, AlertKind, AlertState, QuotaUse, RateCaller, RateUse};
 pub use outbox::{Letter, OUTBOX_MAX, Posted};
 
 /// How many alerts are kept: the last ones, and those that fire.

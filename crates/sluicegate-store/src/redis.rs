@@ -13,6 +13,7 @@ mod homes;
 mod kept_script;
 pub mod link;
 mod meters;
+mod time_bound;
 mod wire;
 
 pub use homes::{Away, BreakerSettings, Count, Expiry, Homes, HomesCounters, HomesSettings, Owed, StoreMode};
@@ -20,3 +21,4 @@ pub use link::{Address, BadAddress, Link, LinkError, LinkOptions, Password, Quer
 pub use meters::{
     Applied, Ask, CallError, HomeCall, Meters, NameUse, NodeId, RequestName, Resolved, Seq, Settled,
 };
+pub use time_bound::TimeBound;

@@ -1,5 +1,6 @@
 //! Another time of day for a server: libfaketime, loaded before the program. One that is missing fails the test.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,9 +10,51 @@ const FILE: &str = "faketime/libfaketime.so.1";
 /// Where systems keep libraries; those of one kind of machine are a folder further down.
 const FOLDERS: [&str; 3] = ["/usr/lib", "/usr/lib64", "/usr/local/lib"];
 
+/// A wall clock that can be stepped while the servers that have it run. It lives in a file.
+#[derive(Clone, Debug)]
+pub struct WallClock {
+    file: PathBuf,
+}
+
+impl WallClock {
+    /// A wall clock in this folder, which says the time of the system.
+    pub fn new(folder: &Path) -> Self {
+        let clock = Self { file: folder.join("wall-clock") };
+        clock.step_to(0);
+        clock
+    }
+
+    /// Says the time of the system and so many seconds more.
+    pub fn step_to(&self, ahead_s: u64) {
+        // One atomic write: whoever reads it reads all of it.
+        let next = self.file.with_extension("next");
+        fs::write(&next, format!("+{ahead_s}\n")).expect("it can be written");
+        fs::rename(&next, &self.file).expect("it can be put in its place");
+    }
+
+    /// What a process is told so that this is its wall clock.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, OsString)> {
+        let mut variables = common();
+        variables.push(("FAKETIME_TIMESTAMP_FILE", self.file.clone().into()));
+        variables.push(("FAKETIME_NO_CACHE", "1".into()));
+        variables
+    }
+}
+
+/// What a process is told whatever its time is.
+pub(crate) fn common() -> Vec<(&'static str, OsString)> {
+    vec![
+        ("LD_PRELOAD", library().into()),
+        ("TZ", "UTC0".into()),
+        // How long something takes, and when files were written, is as it is.
+        ("FAKETIME_DONT_FAKE_MONOTONIC", "1".into()),
+        ("NO_FAKE_STAT", "1".into()),
+    ]
+}
+
 /// Where the library is. Fails with what to install if it is nowhere.
 #[track_caller]
-pub(crate) fn library() -> PathBuf {
+fn library() -> PathBuf {
     let found = FOLDERS.iter().find_map(|folder| find(Path::new(folder)));
     found.expect("there is no libfaketime: run scripts/test, or install the package libfaketime (apt)")
 }

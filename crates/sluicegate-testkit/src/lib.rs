@@ -4,7 +4,7 @@
 pub mod bucket;
 pub mod chaos;
 pub mod dice;
-mod faketime;
+pub mod faketime;
 #[cfg(feature = "grpc")]
 pub mod grpc;
 pub mod http;

@@ -10,7 +10,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::{faketime, wait};
+use crate::faketime::{self, WallClock};
+use crate::wait;
 
 /// The token of the admin API of servers that tests start.
 pub const ADMIN_TOKEN: &str = "sgadmin_of_the_tests_0123456789abcdef";
@@ -81,12 +82,14 @@ impl Launch {
     /// With a clock that says this in UTC when it starts, and goes on from there: `2026-11-10 09:59:58`.
     #[must_use]
     pub fn clock(self, at: &str) -> Self {
-        self.variable("LD_PRELOAD", faketime::library())
-            .variable("FAKETIME", format!("@{at}"))
-            .variable("TZ", "UTC0")
-            // How long something takes, and when files were written, is as it is.
-            .variable("FAKETIME_DONT_FAKE_MONOTONIC", "1")
-            .variable("NO_FAKE_STAT", "1")
+        let told = self.variable("FAKETIME", format!("@{at}"));
+        faketime::common().into_iter().fold(told, |launch, (name, value)| launch.variable(name, value))
+    }
+
+    /// With a wall clock that can be stepped while it runs.
+    #[must_use]
+    pub fn wall_clock(self, clock: &WallClock) -> Self {
+        clock.variables().into_iter().fold(self, |launch, (name, value)| launch.variable(name, value))
     }
 
     /// Starts it and returns when it is ready. Fails with what it said if it ends before.

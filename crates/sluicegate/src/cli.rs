@@ -6,6 +6,7 @@ mod audit;
 mod block;
 mod check;
 mod client;
+mod clock;
 mod explain;
 mod key;
 mod top;
@@ -28,6 +29,7 @@ pub(crate) use audit::{Audit, AuditVerify};
 pub(crate) use block::{Block, BlockAdd, BlockList, BlockRemove};
 pub(crate) use check::Check;
 pub(crate) use client::{Client, ClientReset, ClientShow};
+pub(crate) use clock::Clock;
 pub(crate) use explain::Explain;
 pub(crate) use key::{Key, KeyCreate, KeyList, KeyRevoke, KeyRotate, KeyShow};
 pub(crate) use top::Top;
@@ -100,6 +102,13 @@ Example:
 Example:
   sluicegate client show cl_0f1e2d3c4b5a69788796a5b4c3d2e1f0")]
     Client(Client),
+
+    /// Confirm a clock that leapt ahead and is not followed.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Example:
+  sluicegate clock confirm --yes")]
+    Clock(Clock),
 
     /// Show what was used, export it, and find out whether everybody agrees on it.
     #[command(subcommand)]

@@ -8,6 +8,7 @@ mod audit;
 mod block;
 mod check;
 mod client;
+mod clock;
 mod completions;
 mod config;
 mod explain;
@@ -26,6 +27,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<Exit> {
         Command::Key(command) => key::run(command),
         Command::Block(command) => block::run(command),
         Command::Client(command) => client::run(command),
+        Command::Clock(command) => clock::run(command),
         Command::Usage(command) => usage::run(command),
         Command::Audit(command) => audit::run(command),
         Command::Check(args) => check::run(args),

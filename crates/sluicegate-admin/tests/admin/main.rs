@@ -8,6 +8,7 @@ mod audit;
 mod auth;
 mod blocks;
 mod clients;
+mod clock;
 mod custom;
 mod dashboard;
 mod decisions;

@@ -11,9 +11,10 @@ use crate::place::{POLICY, Place, wait};
 const PAGE: &str = include_str!("../../../../docs/observability.md");
 
 /// The files that write metrics.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     include_str!("../../src/metrics/abuse.rs"),
     include_str!("../../src/metrics/alerts.rs"),
+    include_str!("../../src/metrics/clock.rs"),
     include_str!("../../src/metrics/decisions.rs"),
     include_str!("../../src/metrics/ledger.rs"),
     include_str!("../../src/metrics/process.rs"),

@@ -10,6 +10,7 @@ use crate::time::{Nanos, Window};
 mod abuse;
 mod allowance;
 mod bucket;
+mod clock;
 mod costs;
 mod descriptors;
 mod identity;
@@ -54,6 +55,7 @@ pub(super) fn document(typed: &DocumentBody, sink: &mut Sink) -> Option<Document
     let responses = section(&typed.responses, |body| Some(ledger::responses(body, sink)));
     let ledger = section(&typed.ledger, |body| ledger::ledger(body, sink));
     let alerts = section(&typed.alerts, |body| ledger::alerts(body, sink));
+    let clock = section(&typed.clock, |body| clock::clock(body, sink));
     Some(Document {
         server: server?,
         store: store?,
@@ -71,6 +73,7 @@ pub(super) fn document(typed: &DocumentBody, sink: &mut Sink) -> Option<Document
             responses: responses?,
             ledger: ledger?,
             alerts: alerts?,
+            clock: clock?,
         },
     })
 }

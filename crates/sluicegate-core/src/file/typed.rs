@@ -31,7 +31,7 @@ pub(super) use abuse::{AppliesToWord, BlocksBody, EdgeBody, EdgePer, PressureBod
 pub(super) use delay::Delay;
 pub(super) use descriptor::{DescriptorAlgorithm, DescriptorBody, DescriptorList, RateLimitBody, UnitWord};
 pub(super) use document::{
-    AlertsBody, DegradedBody, DegradedQuotaWord, DegradedRateWord, DocumentBody, DurabilityWord,
+    AlertsBody, ClockBody, DegradedBody, DegradedQuotaWord, DegradedRateWord, DocumentBody, DurabilityWord,
     HeaderFamilyWord, LedgerBody, QuotaResetWord, ResponsesBody,
 };
 pub(super) use factor::{Multiplier, Percentage};

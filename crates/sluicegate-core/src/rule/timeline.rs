@@ -121,6 +121,16 @@ impl Timeline {
         (step, self.verdict(rule, step, expired, answer, now))
     }
 
+    /// When the newest usage was counted, to the bucket; nothing if there is none.
+    pub(crate) fn newest(&self, rule: &Windowed, grain: Grain) -> Option<Timestamp> {
+        let bucket = match grain {
+            Grain::Instants => 0,
+            Grain::Buckets(secs) => Nanos::from_secs(secs).0,
+        };
+        let until = self.entries.back()?.until;
+        Some(Timestamp::from_nanos(until.saturating_sub(rule.window.as_nanos()).saturating_sub(bucket)))
+    }
+
     /// Does what [`Timeline::settle`] said.
     pub fn apply(&mut self, step: TimelineStep) {
         match step {

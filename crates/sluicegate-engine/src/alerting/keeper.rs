@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use sluicegate_core::time::Timestamp;
-use sluicegate_store::alerts::{AlertKind, AlertState, Alerts, Announced, News, Tell};
+use sluicegate_store::alerts::{AlertClock, AlertKind, AlertState, Alerts, Announced, News, Tell};
 use sluicegate_store::directory::StoreError;
 use sluicegate_store::redis::alerts::counts::Lease;
 
@@ -91,11 +91,23 @@ impl Engine {
             let kind = AlertKind::ReloadRejected { node: node.clone(), problems, first };
             wanted.insert(subject(&kind, node.as_deref()), Wanted::Kind(kind));
         }
+        wanted.extend(self.clock_conditions(node.as_deref()));
         if let Some(node) = node.filter(|_| self.store_mode() == StoreMode::Degraded) {
             let kind = AlertKind::StoreDegraded { node: node.clone() };
             wanted.insert(subject(&kind, Some(&node)), Wanted::Kind(kind));
         }
         wanted
+    }
+
+    /// An alert for each clock that leapt ahead and is not followed.
+    fn clock_conditions(&self, node: Option<&str>) -> impl Iterator<Item = (String, Wanted)> {
+        let status = self.clock_status();
+        let held = [(AlertClock::System, status.wall), (AlertClock::Store, status.store)];
+        held.into_iter().filter_map(move |(clock, held)| {
+            let ahead_s = held?.ahead.0 / 1_000_000_000;
+            let kind = AlertKind::ClockImplausible { node: node.map(str::to_owned), clock, ahead_s };
+            Some((format!("{} {}", subject(&kind, node), clock.as_str()), Wanted::Kind(kind)))
+        })
     }
 
     /// There are no other nodes: the rules are about this one.

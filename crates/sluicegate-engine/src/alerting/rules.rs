@@ -48,7 +48,8 @@ impl Rules {
                 AlertKind::QuotaThreshold { .. }
                 | AlertKind::QuotaOverage(_)
                 | AlertKind::StoreDegraded { .. }
-                | AlertKind::ReloadRejected { .. } => {}
+                | AlertKind::ReloadRejected { .. }
+                | AlertKind::ClockImplausible { .. } => {}
             }
         }
         rules

@@ -19,7 +19,9 @@ use sluicegate_core::settle::Outcome;
 use sluicegate_core::tariff::{Charges, Plan, Request};
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Flags, Kind, Position, ReadError, Record};
-use sluicegate_store::redis::{Ask, CallError, HomeCall, Meters, NameUse, NodeId, RequestName, Seq};
+use sluicegate_store::redis::{
+    Ask, CallError, HomeCall, Meters, NameUse, NodeId, QueryError, RequestName, Seq,
+};
 use tokio::sync::Notify;
 
 use super::Shared;
@@ -48,6 +50,11 @@ pub(crate) struct Journal {
 impl Journal {
     pub(super) fn new(meters: Meters, node: NodeId) -> Self {
         Self { meters, node, news: Notify::new() }
+    }
+
+    /// What time it is in the store.
+    pub(crate) async fn server_time(&self) -> Result<Timestamp, QueryError> {
+        self.meters.server_time().await
     }
 
     /// There is something new.

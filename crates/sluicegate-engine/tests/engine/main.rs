@@ -8,6 +8,7 @@ mod alerting_shared;
 mod answers;
 mod audit;
 mod books;
+mod clock;
 mod crash;
 mod finish;
 mod overage;

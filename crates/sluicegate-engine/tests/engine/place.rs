@@ -79,6 +79,16 @@ impl Place {
         Self::open(dir, text, clients_max)
     }
 
+    /// The process ends as it should, and another starts with this clock.
+    pub(crate) fn restart_with_clock(self, text: &str, clock: fn(Timestamp) -> Clock) -> Self {
+        self.engine.save(self.engine.now()).unwrap();
+        let Self { engine, dir, clients_max, .. } = self;
+        drop(Arc::into_inner(engine).unwrap());
+        let embedded = Embedded { clients_max, clock, ..embedded(text) };
+        let (engine, recovered) = embedded.open(dir.path(), SECRET, |_| ()).unwrap();
+        Self { engine: Arc::new(engine), recovered, dir, clients_max }
+    }
+
     /// Where it is kept.
     pub(crate) fn dir(&self) -> &Path {
         self.dir.path()

@@ -17,6 +17,15 @@ pub enum Closed {
     Until(Hour),
 }
 
+/// What opening hours again came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reopened {
+    /// No hour was closed by such a clock.
+    Nothing,
+    /// The hours before this one were closed, and are not all any more.
+    From(Hour),
+}
+
 impl Book {
     /// Closes every hour that ended `grace` or longer ago. All that was recorded so far is counted first, even if it
     /// has to be sent to disk for that.
@@ -31,6 +40,29 @@ impl Book {
         })?;
         self.roll(spool)?;
         self.close(until, now).map_err(RollError::Book)
+    }
+
+    /// Opens the hours again that were closed by a clock that was later than `latest`: what is recorded from now on
+    /// is counted in its own hour. Hours that are sealed stay closed. Says whether there were any.
+    pub fn reopen(&self, latest: Timestamp, now: Timestamp) -> Result<Reopened, BookError> {
+        let mut writer = self.writer.lock();
+        let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let Some(standing) = book::standing(&transaction)? else { return Ok(Reopened::Nothing) };
+        let latest = latest.as_nanos().cast_signed();
+        if transaction.execute("DELETE FROM closings WHERE at > ?1", [latest])? == 0 {
+            return Ok(Reopened::Nothing);
+        }
+        let sql = "SELECT max(hour) FROM sealed WHERE hour <= ?1";
+        let sealed: Option<u32> = transaction.query_row(sql, [Hour::of(now).number()], |row| row.get(0))?;
+        let open = book::standing(&transaction)?.map_or(Hour::FIRST, |standing| standing.open);
+        if let Some(until) = sealed.map(book::hour).transpose()?.map(Hour::next).filter(|until| *until > open)
+        {
+            let (position, at) = (standing.position.0.cast_signed(), now.as_nanos().cast_signed());
+            transaction
+                .execute("INSERT INTO closings VALUES (?1, ?2, ?3)", (until.number(), position, at))?;
+        }
+        transaction.commit()?;
+        Ok(Reopened::From(standing.open))
     }
 
     fn close(&self, until: Hour, now: Timestamp) -> Result<Closed, BookError> {

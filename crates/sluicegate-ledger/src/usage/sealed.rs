@@ -69,7 +69,8 @@ impl Book {
 
 pub(super) fn next_unsealed(connection: &Connection) -> Result<Option<Hour>, BookError> {
     let sql = "SELECT min(hour) FROM hours
-               WHERE hour > coalesce((SELECT max(hour) FROM sealed), -1)
+               WHERE hour > coalesce((SELECT max(hour) FROM sealed
+                                      WHERE hour < (SELECT max(hour) FROM closings)), -1)
                AND hour < (SELECT max(hour) FROM closings)";
     let next: Option<u32> = connection.prepare(sql)?.query_row([], |row| row.get(0))?;
     next.map(book::hour).transpose()

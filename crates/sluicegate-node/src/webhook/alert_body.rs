@@ -13,7 +13,7 @@ pub struct AlertBody {
     #[cfg_attr(feature = "schema", schema(example = "alr_01k8zv4qe0h3n8d5rj2m7w9xab"))]
     id: String,
     /// What happened: `caller.rate`, `refusals.share`, `address.refusals`, `store.degraded`, `reload.rejected`,
-    /// `ledger.drift`, `quota.threshold` or `quota.overage`.
+    /// `ledger.drift`, `clock.implausible`, `quota.threshold` or `quota.overage`.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schema(example = "quota.threshold"))]
     kind: &'static str,
@@ -103,6 +103,14 @@ pub struct AlertBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false, example = 12))]
     units: Option<u64>,
+    /// The clock that leapt ahead: `system` or `store`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false, example = "system"))]
+    clock: Option<&'static str>,
+    /// By how many seconds it is ahead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false, example = 315_360_000))]
+    ahead_s: Option<u64>,
     /// When it was noticed.
     #[cfg_attr(feature = "schema", schema(format = DateTime, example = "2026-11-01T12:00:00.000Z"))]
     at: String,
@@ -165,6 +173,9 @@ impl AlertBody {
             }
             AlertKind::LedgerDrift { quotas, units } => {
                 Self { quotas: Some(quotas), units: Some(units), ..self }
+            }
+            AlertKind::ClockImplausible { node, clock, ahead_s } => {
+                Self { node, clock: Some(clock.as_str()), ahead_s: Some(ahead_s), ..self }
             }
         }
     }

@@ -5,11 +5,14 @@ use sluicegate_ledger::Health;
 
 use super::{Reply, reply};
 
-/// Who asks gets an answer: whether the disk takes what is recorded is said, but why is for the admin port.
+/// Who asks gets an answer: whether the disk takes what is recorded and the clock is plausible is said, but why is for
+/// the admin port.
 pub(super) fn get(engine: &Engine) -> Reply {
+    let is_plausible = engine.clock_status().is_plausible();
     let status = match engine.spool().health() {
-        Health::Good => "ok",
-        Health::Full { .. } | Health::Failing { .. } => "impaired",
+        Health::Good if is_plausible => "ok",
+        Health::Good | Health::Full { .. } | Health::Failing { .. } => "impaired",
     };
-    reply::json(format!("{{\"status\":\"{status}\",\"mode\":\"normal\"}}"))
+    let clock = if is_plausible { "" } else { ",\"clock\":\"implausible\"" };
+    reply::json(format!("{{\"status\":\"{status}\",\"mode\":\"normal\"{clock}}}"))
 }

@@ -51,6 +51,34 @@ pub enum AlertKind {
         /// By how much.
         units: u64,
     },
+    /// A clock leapt ahead and is not followed yet.
+    ClockImplausible {
+        /// On which node; nothing where there is only one.
+        node: Option<String>,
+        /// Which clock.
+        clock: AlertClock,
+        /// By how many seconds it is ahead.
+        ahead_s: u64,
+    },
+}
+
+/// A clock that a node decides by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AlertClock {
+    /// The wall clock of the node's system.
+    System,
+    /// The time of the shared store.
+    Store,
+}
+
+impl AlertClock {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Store => "store",
+        }
+    }
 }
 
 /// Whether what an alert is about goes on.
@@ -87,6 +115,7 @@ impl AlertKind {
             Self::StoreDegraded { .. } => "store.degraded",
             Self::ReloadRejected { .. } => "reload.rejected",
             Self::LedgerDrift { .. } => "ledger.drift",
+            Self::ClockImplausible { .. } => "clock.implausible",
         }
     }
 

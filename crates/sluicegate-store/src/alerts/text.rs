@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use sluicegate_core::time::Timestamp;
 
-use super::{AlertKind, News, QuotaUse, RateCaller, RateUse};
+use super::{AlertClock, AlertKind, News, QuotaUse, RateCaller, RateUse};
 
 /// The text of an alert.
 pub(crate) fn write(news: &News) -> String {
@@ -27,6 +27,9 @@ pub(crate) fn write(news: &News) -> String {
             json!({"node": node, "problems": problems, "first": first})
         }
         AlertKind::LedgerDrift { quotas, units } => json!({"quotas": quotas, "units": units}),
+        AlertKind::ClockImplausible { node, clock, ahead_s } => {
+            json!({"node": node, "clock": clock.as_str(), "ahead_s": ahead_s})
+        }
     };
     if let (Value::Object(body), Value::Object(more)) = (&mut body, more) {
         body.extend(more);
@@ -85,6 +88,15 @@ pub(crate) fn read(text: &str) -> Option<News> {
         "ledger.drift" => {
             AlertKind::LedgerDrift { quotas: fields.number("quotas")?, units: fields.number("units")? }
         }
+        "clock.implausible" => AlertKind::ClockImplausible {
+            node: fields.word("node"),
+            clock: match fields.word("clock")?.as_str() {
+                "system" => AlertClock::System,
+                "store" => AlertClock::Store,
+                _ => return None,
+            },
+            ahead_s: fields.number("ahead_s")?,
+        },
         _ => return None,
     };
     Some(News { id: fields.word("id")?, at: fields.at("at")?, resolved_at: fields.at("resolved_at"), kind })
@@ -156,6 +168,12 @@ mod tests {
             AlertKind::ReloadRejected { node, problems: 2, first: "policy.yaml:3:9: \"x\"".to_owned() },
             AlertKind::ReloadRejected { node: None, problems: 1, first: String::new() },
             AlertKind::LedgerDrift { quotas: 1, units: 9 },
+            AlertKind::ClockImplausible { node: None, clock: AlertClock::System, ahead_s: 315_360_000 },
+            AlertKind::ClockImplausible {
+                node: Some("00c0ffee00c0ffee".to_owned()),
+                clock: AlertClock::Store,
+                ahead_s: 7_200,
+            },
         ]
     }
 

@@ -1,6 +1,6 @@
 //! Alerts as a sentence for people.
 
-use super::{AlertKind, AlertState, News, QuotaUse, RateCaller, RateUse};
+use super::{AlertClock, AlertKind, AlertState, News, QuotaUse, RateCaller, RateUse};
 
 impl News {
     /// What it says, as a sentence. Once it is over, what was.
@@ -38,6 +38,13 @@ impl News {
             AlertKind::LedgerDrift { quotas, units } => {
                 format!("Meters differ from the ledger: {quotas} of them, by {units} units.")
             }
+            AlertKind::ClockImplausible { node, clock, .. } if over => {
+                format!("The {} is plausible{}.", clock_name(*clock), on(node.as_deref()))
+            }
+            AlertKind::ClockImplausible { node, clock, ahead_s } => {
+                let (clock, ahead) = (clock_name(*clock), span(*ahead_s));
+                format!("The {clock} leapt {ahead} ahead and is not followed{}.", on(node.as_deref()))
+            }
         }
     }
 }
@@ -62,6 +69,19 @@ fn rate_title(rate: &RateUse, over: bool) -> String {
         "{who} has used more than 90 % of its {} for 5 minutes: {} in the last one, of {}.",
         rate.limit, rate.used, rate.per_minute
     )
+}
+
+fn clock_name(clock: AlertClock) -> &'static str {
+    match clock {
+        AlertClock::System => "system clock",
+        AlertClock::Store => "clock of the store",
+    }
+}
+
+/// A span as people say it, rounded down.
+fn span(secs: u64) -> String {
+    let (hours, days) = (secs / 3_600, secs / 86_400);
+    if days >= 2 { format!("{days} days") } else { format!("{hours} h") }
 }
 
 fn on(node: Option<&str>) -> String {

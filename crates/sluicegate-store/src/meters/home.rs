@@ -156,6 +156,17 @@ impl Home {
         })
     }
 
+    /// Whether a meter counts in a period that begins after `at`.
+    pub(crate) fn is_ahead_of(&mut self, book: &SharedBook, at: Timestamp) -> bool {
+        let book = book.read();
+        let mut is_ahead = false;
+        self.for_each(|entry| {
+            let start = book.rule(entry.limit).and_then(|rule| entry.meter.period_start(rule));
+            is_ahead |= start.is_some_and(|start| start > at);
+        });
+        is_ahead
+    }
+
     /// Appends the image of the meters, and says when the last of them will have nothing to say any more.
     /// Nothing if none has an image.
     pub(crate) fn write_image(

@@ -167,6 +167,26 @@ impl MeterTable {
         swept
     }
 
+    /// Forgets every home with a meter that counts in a period that begins after `at`, and says which these were.
+    pub fn forget_ahead_of(&self, at: Timestamp) -> Vec<HomeId> {
+        let mut forgotten = Vec::new();
+        for partition in 0..self.upkeep.len() {
+            let array = self.lock(partition);
+            let forget = |homes: &mut Vec<(u128, Home)>| {
+                homes.retain_mut(|(id, home)| {
+                    let is_ahead = home.is_ahead_of(&self.book, at);
+                    if is_ahead {
+                        forgotten.push(HomeId(*id));
+                    }
+                    !is_ahead
+                });
+                fitting(homes.len())
+            };
+            self.replace(partition, array, forget);
+        }
+        forgotten
+    }
+
     /// Whether a home has meters.
     pub fn has(&self, home: HomeId) -> bool {
         let partition = partition_of(home);

@@ -12,9 +12,11 @@ use sluicegate_core::time::{Nanos, Timestamp};
 use tokio::time::Instant;
 
 use super::link::{Link, QueryError};
+use super::time_bound::TimeBound;
 use super::wire::SCRIPT;
-use super::wire::call::{Keys, When, WireCall, home_key, resolve};
+use super::wire::call::{DecidesBy, Keys, When, WireCall, home_key, resolve};
 use super::wire::carry::{Carried, Replacement, carry};
+use super::wire::number::instant;
 use super::wire::reply::{Reply, read, read_resolved};
 
 mod asked;
@@ -52,6 +54,7 @@ pub struct Meters {
     script: Arc<Script>,
     /// How far the server's clock is ahead of the plans', in nanoseconds. Only a hint which calendar periods are near.
     ahead: Arc<AtomicI64>,
+    bound: Arc<TimeBound>,
 }
 
 impl fmt::Debug for Meters {
@@ -66,7 +69,14 @@ const READS_WITHIN: Duration = Duration::from_secs(2);
 impl Meters {
     /// The meters behind a link, as this node sees them.
     pub fn new(link: Link, node: NodeId) -> Self {
-        Self { link, node, script: Arc::new(Script::new(SCRIPT)), ahead: Arc::default() }
+        let script = Arc::new(Script::new(SCRIPT));
+        Self { link, node, script, ahead: Arc::default(), bound: Arc::default() }
+    }
+
+    /// The same, with a bound for the clock of the server.
+    #[must_use]
+    pub fn with_time_bound(self, bound: Arc<TimeBound>) -> Self {
+        Self { bound, ..self }
     }
 
     /// Has the server read the script, so that the first request need not wait for that. A server that does not let
@@ -76,6 +86,13 @@ impl Meters {
         load.arg("LOAD").arg(SCRIPT);
         let loading = self.link.query_before(&load, Instant::now() + READS_WITHIN);
         let _: Result<String, QueryError> = loading.await;
+    }
+
+    /// What time it is on the server; of a cluster, on one of its nodes.
+    pub async fn server_time(&self) -> Result<Timestamp, QueryError> {
+        let time: Vec<u64> = self.link.query(&crate::redis::driver::cmd("TIME")).await?;
+        let [secs, micros] = time[..] else { return Ok(Timestamp::EPOCH) };
+        Ok(instant(secs.saturating_mul(1_000_000).saturating_add(micros)))
     }
 
     /// Settles the plans of a call, in order: each charges all of its meters, or none.
@@ -91,7 +108,8 @@ impl Meters {
 
     /// Finds out what became of a call, and makes sure that it stays so. `fence` is a number above that of the call.
     pub async fn resolve(&self, home: HomeId, in_doubt: Seq, fence: Seq) -> Result<Resolved, CallError> {
-        let body = resolve(self.node, in_doubt, fence, None);
+        let by = DecidesBy::Server { latest: self.bound.latest(Timestamp::EPOCH) };
+        let body = resolve(self.node, in_doubt, fence, by);
         let expires = self.link.expires();
         let arguments = Arguments { keys: &[home_key(home)], head: &[], body: &body, offset: "" };
         let reply = self.run(&arguments, None, expires).await?;
@@ -105,7 +123,11 @@ impl Meters {
             return Ok(call.asks.iter().map(|ask| nothing_owed(at.unwrap_or(ask.plan.now))).collect());
         };
         let expires = self.link.expires();
-        let mut when = When { at, near: at.unwrap_or_else(|| self.there(first.plan.now)) };
+        let by = match at {
+            Some(at) => DecidesBy::Given(at),
+            None => DecidesBy::Server { latest: self.bound.latest(first.plan.now) },
+        };
+        let mut when = When { by, near: at.unwrap_or_else(|| self.there(first.plan.now)) };
         let (mut keys, mut replacement) = (Keys::Needed, None);
         for _ in 0..ROUNDS_MAX {
             let wire = WireCall::new(call, self.node, when, keys)?;

@@ -21,6 +21,7 @@ mod overage;
 mod sliding_log;
 #[path = "../properties/strategies.rs"]
 mod strategies;
+mod time_bound;
 mod topologies;
 mod trio;
 #[path = "../properties/words.rs"]

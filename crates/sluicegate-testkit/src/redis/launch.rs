@@ -5,6 +5,7 @@ use std::fs;
 
 use super::server::{Secrets, Starting};
 use super::{Engine, RedisServer};
+use crate::faketime::WallClock;
 use crate::port::Port;
 
 /// What a server is told. Nothing is kept on disk unless it is asked for.
@@ -16,6 +17,7 @@ pub struct RedisLaunch {
     sentinel_password: Option<String>,
     tls: Option<Pem>,
     role: Role,
+    wall_clock: Option<WallClock>,
 }
 
 /// What a server is there for.
@@ -36,7 +38,8 @@ impl RedisLaunch {
     /// A server that keeps data.
     pub fn new(engine: Engine) -> Self {
         let (password, sentinel_password) = (None, None);
-        Self { engine, lines: Vec::new(), password, sentinel_password, tls: None, role: Role::Data }
+        let (lines, wall_clock) = (Vec::new(), None);
+        Self { engine, lines, password, sentinel_password, tls: None, role: Role::Data, wall_clock }
     }
 
     /// One that watches servers like this.
@@ -77,6 +80,13 @@ impl RedisLaunch {
         self
     }
 
+    /// With a wall clock that can be stepped while it runs.
+    #[must_use]
+    pub fn wall_clock(mut self, clock: &WallClock) -> Self {
+        self.wall_clock = Some(clock.clone());
+        self
+    }
+
     /// Every write is on disk before it is answered.
     #[must_use]
     pub fn append_only(self) -> Self {
@@ -98,7 +108,8 @@ impl RedisLaunch {
             password: self.password.clone(),
             scheme: if self.tls.is_some() { "rediss" } else { "redis" },
         };
-        RedisServer::start(Starting { engine: self.engine, folder, port, args, secrets })
+        let variables = self.wall_clock.as_ref().map(WallClock::variables).unwrap_or_default();
+        RedisServer::start(Starting { engine: self.engine, folder, port, args, secrets, variables })
     }
 
     fn configuration(&self, port: u16) -> String {

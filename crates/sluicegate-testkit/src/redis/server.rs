@@ -1,5 +1,6 @@
 //! One server that runs: asked, stopped, killed and started again, by its process id.
 
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::net::SocketAddr;
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 
 use super::{Client, Engine, RedisLaunch, Reply};
 use crate::port::Port;
-use crate::wait;
+use crate::{faketime, wait};
 
 /// Nothing that is asked of a server on this machine takes longer, unless it is stuck.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -24,6 +25,7 @@ pub(super) struct Starting {
     pub(super) port: Port,
     pub(super) args: &'static [&'static str],
     pub(super) secrets: Secrets,
+    pub(super) variables: Vec<(&'static str, OsString)>,
 }
 
 /// What those who connect must know.
@@ -166,6 +168,7 @@ impl RedisServer {
     pub fn kill(&mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it can be waited for");
+        faketime::clear_up(self.pid());
         self.state = State::Ended;
     }
 
@@ -208,6 +211,7 @@ impl Drop for RedisServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        faketime::clear_up(self.pid());
         if std::thread::panicking() {
             eprintln!("{} at {}:\n{}", self.engine().name(), self.address(), tail(&self.log()));
         }
@@ -222,6 +226,7 @@ fn spawn(starting: &Starting) -> Child {
         .arg("server.conf")
         .args(starting.args)
         .env_clear()
+        .envs(starting.variables.iter().map(|(name, value)| (name, value)))
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(log.try_clone().expect("a file has many handles"))

@@ -15,6 +15,7 @@ mod bed;
 mod blocks;
 mod books;
 mod clients;
+mod clock;
 mod dashboard;
 mod faces;
 mod failover;

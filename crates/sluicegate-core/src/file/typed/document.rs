@@ -39,6 +39,8 @@ body! {
         "ledger" => ledger: LedgerBody,
         /// Where alerts are sent.
         "alerts" => alerts: AlertsBody,
+        /// When a clock that leaps is followed.
+        "clock" => clock: ClockBody,
     }
 }
 
@@ -113,5 +115,13 @@ body! {
         /// Where the secret is found that they are signed with: `env:NAME` or `file:/path`. Default: `webhook-secret`
         /// in the data directory, which is made when it is missing.
         "secret" => secret: Verbatim,
+    }
+}
+
+body! {
+    /// When a clock that leaps is followed.
+    struct ClockBody {
+        /// How long a forward step of more than an hour must last until it is followed. Default: 10m.
+        "hold" => hold: Span,
     }
 }

@@ -15,8 +15,11 @@ else
 end
 
 if now < 0 then
-  local time = call('TIME')
+  -- The clock of this server decides, up to the latest instant that the node finds plausible. Past it, the node's own
+  -- instant does: an hour before.
+  local latest, time = -now, call('TIME')
   now = time[1] * 1000000 + time[2]
+  if now > latest then now = latest - 3600000000 end
 end
 if now > 4294967295000000 then now = 4294967295000000 end
 

@@ -20,8 +20,8 @@ const PLANS_WITH_KEYS: u8 = 3;
 /// What became of a call, and a fence that keeps it so.
 const RESOLVE: u8 = 4;
 
-/// Instead of an instant: the clock of the server decides.
-const SERVER_TIME: f64 = -1.0;
+/// Instead of the instant since when a name is charged: now.
+const NOW: f64 = -1.0;
 
 /// The most limits that the plans of one call may have together.
 pub(crate) const LIMITS_MAX: usize = 255;
@@ -35,11 +35,25 @@ pub(crate) enum Keys {
     All,
 }
 
+/// Which clock decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DecidesBy {
+    /// This instant.
+    Given(Timestamp),
+    /// The server's own clock up to this instant. Where it is past it, the instant [`TimeBound::STEP_MAX`] before.
+    ///
+    /// [`TimeBound::STEP_MAX`]: crate::redis::TimeBound::STEP_MAX
+    Server {
+        /// The latest plausible instant.
+        latest: Timestamp,
+    },
+}
+
 /// When a call is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct When {
-    /// The instant, instead of the server's own.
-    pub(crate) at: Option<Timestamp>,
+    /// Which clock decides.
+    pub(crate) by: DecidesBy,
     /// About when it is there, to choose calendar periods by.
     pub(crate) near: Timestamp,
 }
@@ -69,12 +83,12 @@ impl<'p> WireCall<'p> {
         let home = vec![home_key(call.home)];
         let mut wire = Self { head, limits, places, keys: home, body: Vec::new(), offset };
         if keys == Keys::Needed && wire.is_common(call) {
-            wire.put_start(COMMON, node, call.seq, when.at);
+            wire.put_start(COMMON, node, call.seq, when.by);
             wire.put_common(call, when)?;
             return Ok(wire);
         }
         let operation = if keys == Keys::All { PLANS_WITH_KEYS } else { PLANS };
-        wire.put_start(operation, node, call.seq, when.at);
+        wire.put_start(operation, node, call.seq, when.by);
         let writes = call.asks.iter().any(|ask| ask.plan.mode != Mode::Peek);
         wire.body.push(u8::from(writes));
         wire.put_count(call.asks.len())?;
@@ -83,8 +97,8 @@ impl<'p> WireCall<'p> {
         Ok(wire)
     }
 
-    fn put_start(&mut self, operation: u8, node: NodeId, seq: Seq, at: Option<Timestamp>) {
-        self.body.extend(start(operation, node, seq, at));
+    fn put_start(&mut self, operation: u8, node: NodeId, seq: Seq, by: DecidesBy) {
+        self.body.extend(start(operation, node, seq, by));
     }
 
     fn put_count(&mut self, count: usize) -> Result<(), CallError> {
@@ -197,7 +211,7 @@ fn put_name(key: usize, name: &RequestName, into: &mut Vec<u8>) -> Result<(), Ca
     into.push(name.used as u8);
     match name.since {
         Some(since) => put(micros(since), into),
-        None => into.extend(SERVER_TIME.to_le_bytes()),
+        None => into.extend(NOW.to_le_bytes()),
     }
     Ok(())
 }
@@ -226,8 +240,8 @@ fn refuses_too_late(plan: &ChargePlan<'_>) -> bool {
 }
 
 /// The question what became of a call.
-pub(crate) fn resolve(node: NodeId, in_doubt: Seq, fence: Seq, at: Option<Timestamp>) -> Vec<u8> {
-    let mut body = start(RESOLVE, node, fence, at);
+pub(crate) fn resolve(node: NodeId, in_doubt: Seq, fence: Seq, by: DecidesBy) -> Vec<u8> {
+    let mut body = start(RESOLVE, node, fence, by);
     put(in_doubt.get(), &mut body);
     body
 }
@@ -247,13 +261,17 @@ pub(crate) fn name_key(home: HomeId, name: u64) -> Vec<u8> {
     format!("sg{LAYOUT}:{{{:032x}}}:i:{name:016x}", home.0).into_bytes()
 }
 
-fn start(operation: u8, node: NodeId, seq: Seq, at: Option<Timestamp>) -> Vec<u8> {
+/// What every call begins with. An instant below zero is the bound of the server's clock.
+fn start(operation: u8, node: NodeId, seq: Seq, by: DecidesBy) -> Vec<u8> {
     let mut body = vec![operation];
     body.extend(node.0.to_le_bytes());
     put(seq.get(), &mut body);
-    match at {
-        Some(at) => put(micros(at), &mut body),
-        None => body.extend(SERVER_TIME.to_le_bytes()),
+    match by {
+        DecidesBy::Given(at) => put(micros(at), &mut body),
+        DecidesBy::Server { latest } => {
+            let bound = micros(latest).max(1).cast_signed().saturating_neg();
+            body.extend((bound as f64).to_le_bytes());
+        }
     }
     body
 }
