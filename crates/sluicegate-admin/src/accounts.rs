@@ -26,6 +26,9 @@ pub(crate) struct AccountBody {
     /// Its id.
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", example = "acme")]
     id: String,
+    /// Its unique id: what it used is counted under it, and no other account ever has it.
+    #[schema(pattern = "^[0-9]+$", example = "3763536543744000")]
+    uid: String,
     /// What people call it.
     #[schema(max_length = 200, example = "Acme Ltd.")]
     name: String,
@@ -50,6 +53,7 @@ impl From<AccountRecord> for AccountBody {
     fn from(record: AccountRecord) -> Self {
         Self {
             id: record.id.to_string(),
+            uid: record.serial.to_string(),
             name: record.name.as_str().to_owned(),
             tier: record.tier.to_string(),
             custom: record.custom.and_then(|body| serde_json::from_str(body.as_str()).ok()),

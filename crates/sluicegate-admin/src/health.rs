@@ -6,6 +6,7 @@ use serde::Serialize;
 use sluicegate_engine::StoreMode;
 use sluicegate_engine::clock::{ClockStatus, HeldStep};
 use sluicegate_ledger::Health;
+use sluicegate_store::identity::StoreState;
 use utoipa::ToSchema;
 
 use super::auth::Call;
@@ -80,6 +81,11 @@ pub(crate) struct StoreHealth {
     /// `degraded`: the store is away, and this node decides by what the policy says for that.
     #[schema(example = "normal")]
     mode: &'static str,
+    /// Whether it is the store that this node knows. `emptied`: it has lost its accounts and keys. `other`: it is
+    /// another one. In both cases nothing is written to it until it is restored or adopted, and only callers are served
+    /// that the node has seen lately.
+    #[schema(example = "known")]
+    directory: &'static str,
 }
 
 /// Which store.
@@ -160,10 +166,13 @@ pub(crate) async fn health(State(admin): State<Shared>, call: Call) -> Json<Heal
     let rejected = admin.reload.last().rejected;
     let mode = admin.engine.store_mode();
     let clock = admin.engine.clock_status();
+    let directory = admin.engine.directory().store_state();
     let kind = if admin.engine.is_shared() { StoreKind::Redis } else { StoreKind::Embedded };
     Json(HealthBody {
-        status: match (&ledger.state, &rejected, mode) {
-            (LedgerState::Good, None, StoreMode::Normal) if clock.is_plausible() => Status::Ok,
+        status: match (&ledger.state, &rejected, mode, directory) {
+            (LedgerState::Good, None, StoreMode::Normal, StoreState::Known) if clock.is_plausible() => {
+                Status::Ok
+            }
             _ => Status::Degraded,
         },
         version: env!("CARGO_PKG_VERSION"),
@@ -174,7 +183,7 @@ pub(crate) async fn health(State(admin): State<Shared>, call: Call) -> Json<Heal
                 .map(|rejected| RejectedHealth { at: instant::text(rejected.at), problems: rejected.count }),
         },
         ledger,
-        store: StoreHealth { kind, mode: mode.as_str() },
+        store: StoreHealth { kind, mode: mode.as_str(), directory: directory.as_str() },
         clock: clock.into(),
     })
 }

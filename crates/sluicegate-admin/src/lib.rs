@@ -16,6 +16,7 @@ mod clients;
 mod clock;
 mod dashboard;
 mod decisions;
+mod directory;
 mod events;
 mod health;
 mod input;
@@ -113,6 +114,7 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(keys::list::list, keys::create::create))
         .routes(routes!(keys::show::show, keys::revoke::revoke))
         .routes(routes!(keys::rotate::rotate))
+        .routes(routes!(directory::adopt))
         .routes(routes!(blocks::list::list, blocks::create::create, blocks::delete::delete_of))
         .routes(routes!(blocks::delete::delete))
         .routes(routes!(clients::show::show))

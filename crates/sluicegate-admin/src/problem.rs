@@ -27,6 +27,7 @@ pub(crate) enum Error {
     KeyExpired,
     TooManyKeys,
     ClockPlausible,
+    StoreNotAdopted,
     BodyTooLarge,
     MediaType,
     InvalidField,
@@ -56,6 +57,9 @@ impl Error {
             Self::KeyExpired => (S::CONFLICT, "key_expired", "The key has expired"),
             Self::TooManyKeys => (S::CONFLICT, "too_many_keys", "The account has made too many keys"),
             Self::ClockPlausible => (S::CONFLICT, "clock_plausible", "No clock is held"),
+            Self::StoreNotAdopted => {
+                (S::CONFLICT, "store_not_adopted", "The store is not the one that this node knows")
+            }
             Self::BodyTooLarge => (S::PAYLOAD_TOO_LARGE, "body_too_large", "The body is too large"),
             Self::MediaType => {
                 (S::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "The body has the wrong type")
@@ -207,10 +211,14 @@ impl From<BlockError> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "the directory cannot be used");
+        if matches!(error, StoreError::NotAdopted(_)) {
+            return Self::new(Error::StoreNotAdopted, capitalised(&error));
+        }
         let problem = Self::new(Error::Unavailable, capitalised(&error));
         match error {
             // Who tries again without looking may do it twice.
             StoreError::Redis(RedisError::Unanswered) => problem,
+            StoreError::NotAdopted(_) | StoreError::Mismatch(_) => problem,
             StoreError::Redis(_) | StoreError::Database(_) => problem.retry_after(Nanos::from_secs(1)),
         }
     }

@@ -8,6 +8,7 @@
 mod compare;
 mod error;
 mod names;
+mod payer;
 mod quota;
 mod recount;
 mod repair;
@@ -24,10 +25,12 @@ use sluicegate_ledger::ledger::{OpenLedgerError, PruneError, Pruned};
 use sluicegate_ledger::seal::{Destination, DestinationError, Progress, S3Access, SealError, Sealed, Sealer};
 use sluicegate_ledger::usage::{Closed, Needs, Reopened, RollError, Rolled};
 use sluicegate_ledger::{Ledger, LedgerSettings};
+use sluicegate_store::identity::StoreState;
 use tokio::runtime::Handle;
 
 pub use compare::SealedComparison;
 pub use error::CompareError;
+pub use payer::UsagePayer;
 pub use quota::{Others, QuotaCount, Said};
 pub use recount::Measure;
 pub use repair::Repaired;
@@ -138,6 +141,10 @@ impl Books {
         now: Timestamp,
         progress: impl FnMut(Progress) + Send,
     ) -> Result<Sealed, SealDueError> {
+        // Sealed hours hold names for good. A store that has lost them may be restored.
+        if self.engine.directory().store_state() != StoreState::Known {
+            return Ok(Sealed::default());
+        }
         match self.sealer().map_err(SealDueError::Destination)? {
             None => Ok(Sealed::default()),
             Some(sealer) => sealer.seal_due(now, progress).await.map_err(SealDueError::Seal),

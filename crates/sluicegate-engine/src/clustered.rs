@@ -10,6 +10,7 @@ use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{OpenError, Spool, SpoolSettings};
 use sluicegate_store::database::{Database, DatabaseError};
 use sluicegate_store::directory::{CacheLimits, Directory, StoreError};
+use sluicegate_store::identity::StoreMemory;
 use sluicegate_store::key_text::NoRandomness;
 use sluicegate_store::redis::check::{self, Unfit};
 use sluicegate_store::redis::{
@@ -115,12 +116,16 @@ impl Clustered {
     ) -> Result<(Engine, Recovered), ClusteredError> {
         let Hashers { homes, keys, sessions, daily } = Hashers::new(secret, &self.session_secrets);
         let database = Database::open(&dir.join("sluicegate.db")).map_err(ClusteredError::Database)?;
-        let node = node(&database)?;
+        let memory = StoreMemory::of_directory(dir).map_err(StoreError::Mismatch);
+        let memory = memory.map_err(ClusteredError::Directory)?;
         let link = Link::open(&self.address, &self.link).map_err(ClusteredError::Link)?;
         link.ready(PATIENCE).await.map_err(ClusteredError::Link)?;
         check::check(&link).await.map_err(ClusteredError::Unfit)?;
-        let directory = Directory::shared(link.clone(), homes.clone(), keys, CacheLimits::default());
+        let (limits, known) = (CacheLimits::default(), (memory, &database));
+        let directory = Directory::shared_known(link.clone(), homes.clone(), keys, limits, known);
         let directory = directory.await.map_err(ClusteredError::Directory)?;
+        // Afterwards: a directory that is refused is left as it was.
+        let node = node(&database)?;
         let spool = Spool::open(&dir.join("spool"), self.spool).map_err(ClusteredError::Spool)?;
         let time_bound = Arc::new(TimeBound::default());
         let meters = |node: NodeId| Meters::new(link.clone(), node).with_time_bound(Arc::clone(&time_bound));

@@ -7,8 +7,9 @@ use sluicegate_core::policy::{Maxima, Policy, Proxies};
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{OpenError, Spool, SpoolSettings};
 use sluicegate_store::database::{Database, DatabaseError};
-use sluicegate_store::directory::Directory;
+use sluicegate_store::directory::{Directory, StoreError};
 use sluicegate_store::hash::HomeHasher;
+use sluicegate_store::identity::StoreMemory;
 use sluicegate_store::key_text::{KeyHasher, NoRandomness};
 
 use crate::clock::Clock;
@@ -43,6 +44,8 @@ pub struct Embedded {
 pub enum EmbeddedError {
     /// The database.
     Database(DatabaseError),
+    /// The accounts and keys in it.
+    Directory(StoreError),
     /// The spool.
     Spool(OpenError),
     /// What they hold.
@@ -55,6 +58,7 @@ impl fmt::Display for EmbeddedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Database(error) => error.fmt(f),
+            Self::Directory(error) => error.fmt(f),
             Self::Spool(error) => error.fmt(f),
             Self::Recover(error) => error.fmt(f),
             Self::Random(error) => error.fmt(f),
@@ -66,6 +70,7 @@ impl std::error::Error for EmbeddedError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Database(error) => Some(error),
+            Self::Directory(error) => Some(error),
             Self::Spool(error) => Some(error),
             Self::Recover(error) => Some(error),
             Self::Random(error) => Some(error),
@@ -103,8 +108,10 @@ impl Embedded {
     ) -> Result<(Engine, Recovered), EmbeddedError> {
         let Hashers { homes, keys, sessions, daily } = Hashers::new(secret, &self.session_secrets);
         let database = Database::open(&dir.join("sluicegate.db")).map_err(EmbeddedError::Database)?;
-        let directory =
-            Directory::open(database.clone(), homes.clone(), keys).map_err(EmbeddedError::Database)?;
+        let memory = StoreMemory::of_directory(dir).map_err(StoreError::Mismatch);
+        let memory = memory.map_err(EmbeddedError::Directory)?;
+        let directory = Directory::open_known(database.clone(), homes.clone(), keys, memory);
+        let directory = directory.map_err(EmbeddedError::Directory)?;
         let spool = Spool::open(&dir.join("spool"), self.spool).map_err(EmbeddedError::Spool)?;
         let parts = EngineParts {
             policy: self.policy,

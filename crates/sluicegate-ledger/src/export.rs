@@ -67,7 +67,8 @@ pub fn export(
 ) -> Result<Exported, ExportError> {
     let open = book.standing()?.map_or(Hour::FIRST, |standing| standing.open);
     let end = if format.is_events() { query.hours.end.min(open) } else { query.hours.end };
-    let mut lexicon = Lexicon::new(names);
+    // Events go to customers by the ids that these have there, also after the account was deleted here.
+    let mut lexicon = if format.is_events() { Lexicon::new(names) } else { Lexicon::marking_deleted(names) };
     let mut sheet = Sheet::new(format, node, out)?;
     let mut exported = Exported { open, ..Exported::default() };
     book.each_row(query.hours.start..end, |row| -> Result<(), ExportError> {

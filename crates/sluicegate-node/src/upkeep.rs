@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use sluicegate_engine::{Books, Engine, StoreMode};
+use sluicegate_store::identity::StoreState;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::Instant;
 
@@ -82,12 +83,13 @@ impl Upkeep {
         delivery: Delivery,
     ) -> io::Result<Self> {
         let engine = books.engine();
-        let mut mode = StoreMode::Normal;
+        let (mut mode, mut state) = (StoreMode::Normal, StoreState::Known);
         let beat = thread("sluicegate-beat", BEAT, Arc::clone(engine), move |engine: &Engine, _| {
             engine.follow_clock();
             engine.renew(engine.now());
             engine.beat(engine.now());
             log_mode(&mut mode, engine.store_mode());
+            log_store(&mut state, engine.directory().store_state());
         })?;
         let handle = runtime.handle();
         let alerts =
@@ -203,6 +205,18 @@ async fn ask_store_time(engine: Arc<Engine>) {
     while engine.is_shared() {
         ticks.tick().await;
         engine.ask_store_time().await;
+    }
+}
+
+fn log_store(known: &mut StoreState, now: StoreState) {
+    if std::mem::replace(known, now) == now {
+        return;
+    }
+    match now {
+        StoreState::Known => {
+            tracing::info!(store = now.as_str(), "the store is the one that this node knows");
+        }
+        StoreState::Emptied | StoreState::Other => tracing::error!(store = now.as_str(), "{now}"),
     }
 }
 

@@ -4,6 +4,7 @@
 //! [`Directory::verify`] first, which never waits. What it cannot say it leaves to [`Directory::fetch`].
 
 pub(crate) mod account;
+mod adoption;
 pub(crate) mod audited;
 pub(crate) mod changes;
 mod embedded;
@@ -18,6 +19,7 @@ mod pool;
 mod reads;
 pub(crate) mod record;
 pub(crate) mod scopes;
+pub(crate) mod serial;
 mod writes;
 
 pub use account::{Account, AccountId, LookedAccount, PlanMemo, Standing};
@@ -30,8 +32,9 @@ pub use page::{Cursor, Page, PageLimit, Paged};
 pub use record::{AccountRecord, AuditRecord, KeyRecord, NewAccount, NewKey, Writer};
 pub use scopes::Scopes;
 
-use crate::database::{Database, DatabaseError};
+use crate::database::Database;
 use crate::hash::HomeHasher;
+use crate::identity::{StoreKind, StoreMemory};
 use crate::key_text::KeyHasher;
 use crate::redis::directory::RedisDirectory;
 pub use crate::redis::directory::{CacheLimits, RedisError};
@@ -53,8 +56,18 @@ enum Kind {
 
 impl Directory {
     /// The directory in a database of this process. Loads all accounts and keys.
-    pub fn open(database: Database, homes: HomeHasher, keys: KeyHasher) -> Result<Self, DatabaseError> {
-        Ok(Self { keys, kind: Kind::Embedded(Embedded::open(database, homes)?) })
+    pub fn open(database: Database, homes: HomeHasher, keys: KeyHasher) -> Result<Self, StoreError> {
+        Self::open_known(database, homes, keys, StoreMemory::forgetful())
+    }
+
+    /// The same, if it is the database that is remembered.
+    pub fn open_known(
+        database: Database,
+        homes: HomeHasher,
+        keys: KeyHasher,
+        memory: StoreMemory,
+    ) -> Result<Self, StoreError> {
+        Ok(Self { keys, kind: Kind::Embedded(Embedded::open(database, homes, memory)?) })
     }
 
     /// The directory in a Redis that several nodes share, over a link that is up. Every node must have the same secret.
@@ -65,7 +78,22 @@ impl Directory {
         keys: KeyHasher,
         limits: CacheLimits,
     ) -> Result<Self, StoreError> {
-        let own = RedisDirectory::open(link, homes, &keys, limits).await?;
+        let own = RedisDirectory::open(link, homes, &keys, limits, StoreMemory::forgetful()).await?;
+        Ok(Self { keys, kind: Kind::Redis(own) })
+    }
+
+    /// The same, if it is the store that is remembered. The database is that of this node alone.
+    pub async fn shared_known(
+        link: Link,
+        homes: HomeHasher,
+        keys: KeyHasher,
+        limits: CacheLimits,
+        (memory, database): (StoreMemory, &Database),
+    ) -> Result<Self, StoreError> {
+        if memory.is_blank() {
+            embedded::refuse_other_kind(database, StoreKind::Redis)?;
+        }
+        let own = RedisDirectory::open(link, homes, &keys, limits, memory).await?;
         Ok(Self { keys, kind: Kind::Redis(own) })
     }
 

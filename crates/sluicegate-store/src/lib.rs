@@ -17,6 +17,8 @@ pub mod database;
 pub mod directory;
 pub mod hash;
 #[cfg(not(loom))]
+pub mod identity;
+#[cfg(not(loom))]
 pub mod key_text;
 pub mod meters;
 #[cfg(not(loom))]

@@ -7,6 +7,7 @@ mod block;
 mod check;
 mod client;
 mod clock;
+mod directory;
 mod explain;
 mod key;
 mod top;
@@ -30,6 +31,7 @@ pub(crate) use block::{Block, BlockAdd, BlockList, BlockRemove};
 pub(crate) use check::Check;
 pub(crate) use client::{Client, ClientReset, ClientShow};
 pub(crate) use clock::Clock;
+pub(crate) use directory::{Directory, DirectoryAdopt};
 pub(crate) use explain::Explain;
 pub(crate) use key::{Key, KeyCreate, KeyList, KeyRevoke, KeyRotate, KeyShow};
 pub(crate) use top::Top;
@@ -88,6 +90,13 @@ Example:
 Example:
   sluicegate key create acme --name production")]
     Key(Key),
+
+    /// Take over the store of accounts and keys as a whole.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Example:
+  sluicegate directory adopt")]
+    Directory(Directory),
 
     /// Block callers, list who is blocked, and lift blocks.
     #[command(subcommand)]

@@ -11,6 +11,7 @@ mod client;
 mod clock;
 mod completions;
 mod config;
+mod directory;
 mod explain;
 mod key;
 mod ready;
@@ -25,6 +26,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<Exit> {
         Command::Config(command) => config::run(command),
         Command::Account(command) => account::run(command),
         Command::Key(command) => key::run(command),
+        Command::Directory(command) => directory::run(command),
         Command::Block(command) => block::run(command),
         Command::Client(command) => client::run(command),
         Command::Clock(command) => clock::run(command),

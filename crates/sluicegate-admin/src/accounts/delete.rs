@@ -10,7 +10,8 @@ use crate::problem::Problem;
 
 /// Delete an account
 ///
-/// Its keys are revoked. What it used stays in the ledger, and its id may be given again.
+/// Its keys are revoked. What it used stays in the ledger, under its unique id. Whoever is given its id later is
+/// another customer, with limits that are all unused.
 #[utoipa::path(
     delete,
     path = "/admin/v1/accounts/{id}",

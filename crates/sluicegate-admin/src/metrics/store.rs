@@ -1,6 +1,7 @@
 //! How it goes with the store. Only where several nodes share one are there calls of it.
 
 use sluicegate_engine::StoreMode;
+use sluicegate_store::identity::StoreState;
 
 use super::super::Admin;
 use super::number;
@@ -10,6 +11,9 @@ pub(super) async fn write(page: &mut Page, admin: &Admin) {
     let is_degraded = admin.engine.store_mode() == StoreMode::Degraded;
     let help = "1 while the store is away and this node decides alone.";
     page.gauge("sluicegate_store_degraded", help, is_degraded.into());
+    let is_unadopted = admin.engine.directory().store_state() != StoreState::Known;
+    let help = "1 while the store has lost its accounts, or is another one, and nothing is written to it.";
+    page.gauge("sluicegate_store_unadopted", help, is_unadopted.into());
     if let Some(counters) = admin.engine.store_counters() {
         page.counter("sluicegate_store_calls_total", "Calls that settle requests.", counters.calls.get());
         page.counter(

@@ -24,7 +24,8 @@ const HOUR: Nanos = Nanos::from_secs(3_600);
     reason = "it describes what is read by hand, so that every complaint names its parameter"
 )]
 pub(crate) struct UsageParams {
-    /// Of this account only.
+    /// Of this account only. A deleted one is asked for with its unique id, as `acme~3763536543744000`; the id alone
+    /// means the account that has it now, or the last one that had it.
     #[param(required = false, example = "acme")]
     account: String,
     /// Of this key only.

@@ -5,20 +5,25 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use sluicegate_ledger::usage::{Point, Sums, Usage};
+use sluicegate_engine::books::{Asked, UsagePayer};
+use sluicegate_ledger::usage::{Point, Query, Sums, Usage};
 use utoipa::ToSchema;
 
 use super::asked::{UsageParams, UsageQuery};
 use super::{number, text};
-use crate::Shared;
 use crate::auth::Call;
 use crate::input::QueryPairs;
 use crate::problem::Problem;
+use crate::{Shared, instant};
 
 /// What was used.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Usage)]
 pub(crate) struct UsageBody {
+    /// Whose usage it is; absent if no account was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    account: Option<PayerBody>,
     /// All of it: what was charged and corrected, less what was given back.
     #[schema(example = 1234)]
     total: i64,
@@ -48,6 +53,36 @@ pub(crate) struct UsageBody {
     /// The node whose usage it is. Each node keeps books of its own requests.
     #[schema(example = "4f2a9c0d1e3b5a67")]
     node: String,
+}
+
+/// Whose usage it is.
+#[derive(Serialize, ToSchema)]
+#[schema(as = UsageAccount)]
+pub(crate) struct PayerBody {
+    /// What to ask for to see the same account again: its id, or its id, a tilde and its unique id if it is deleted.
+    #[schema(example = "acme")]
+    name: String,
+    /// The unique id under which the ledger knows it. No other account ever has it.
+    #[schema(example = "3763536543744000")]
+    uid: String,
+    /// When it was deleted; null if it is not.
+    #[schema(required, format = DateTime, example = "2026-11-01T12:00:00.000Z")]
+    deleted_at: Option<String>,
+    /// Deleted accounts that had the same id before it, the newest first: what to ask for to see their usage.
+    #[schema(example = json!(["acme~3763536543743999"]))]
+    earlier: Vec<String>,
+}
+
+impl From<UsagePayer> for PayerBody {
+    fn from(payer: UsagePayer) -> Self {
+        let id = payer.id.as_deref().unwrap_or_default();
+        Self {
+            name: payer.name(),
+            uid: payer.serial.to_string(),
+            deleted_at: payer.deleted_at.map(instant::text),
+            earlier: payer.earlier.iter().map(|serial| format!("{id}~{serial}")).collect(),
+        }
+    }
 }
 
 /// Usage in a part of time.
@@ -85,8 +120,9 @@ impl From<Point> for PointBody {
 }
 
 impl UsageBody {
-    fn of(usage: Usage, node: &str) -> Self {
+    fn of(usage: Usage, account: Option<UsagePayer>, node: &str) -> Self {
         Self {
+            account: account.map(PayerBody::from),
             total: number(usage.sums.total()),
             overage: number(usage.sums.net_overage()),
             requests: number(usage.sums.requests),
@@ -121,6 +157,12 @@ pub(crate) async fn show(
     QueryPairs(pairs): QueryPairs,
 ) -> Result<Json<UsageBody>, Problem> {
     let query = UsageQuery::read(pairs, [], call.now)?;
-    let usage = Arc::clone(&admin.books).usage(&query.asked).await?;
-    Ok(Json(UsageBody::of(usage, admin.books.ledger().node())))
+    let account = match &query.asked.account {
+        None => None,
+        Some(name) => Some(admin.books.payer(name).await?),
+    };
+    let others = admin.books.query(&Asked { account: None, ..query.asked }).await?;
+    let asked = Query { account: account.as_ref().map(|payer| payer.serial), ..others };
+    let usage = Arc::clone(&admin.books).usage_of(asked).await?;
+    Ok(Json(UsageBody::of(usage, account, admin.books.ledger().node())))
 }

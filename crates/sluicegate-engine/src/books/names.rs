@@ -20,6 +20,15 @@ impl EngineNames {
 }
 
 impl Names for EngineNames {
+    fn shown_account(&self, serial: u64) -> Option<String> {
+        let found = self.runtime.block_on(self.engine.directory().find_account_by_serial(serial)).ok()?;
+        Some(match found {
+            Some(account) if account.deleted_at.is_some() => marked(account.id.as_str(), serial),
+            Some(account) => account.id.to_string(),
+            None => unknown("account", serial),
+        })
+    }
+
     fn name(&self, what: Named) -> Option<String> {
         let directory = self.engine.directory();
         match what {
@@ -37,6 +46,14 @@ impl Names for EngineNames {
         }
     }
 }
+
+/// What an account is called once it is deleted: another one may have its id. No id has a tilde.
+pub(super) fn marked(id: &str, serial: u64) -> String {
+    format!("{id}~{serial}")
+}
+
+/// What accounts are called that were lost with the directory that named them.
+pub(super) const UNKNOWN_ACCOUNT: &str = "unknown-account-";
 
 /// What stands for something that was lost with the directory that named it. Serials are never given again, so it is
 /// always the same.

@@ -13,7 +13,8 @@ use super::Books;
 /// Which usage is asked for, by names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Asked {
-    /// Of this account only.
+    /// Of this account only: an id, or an id, a tilde and a unique id. Of an id that nobody has any more, the last
+    /// account that had it.
     pub account: Option<String>,
     /// Of this key only.
     pub key: Option<String>,
@@ -68,6 +69,11 @@ impl Books {
     /// What was used up to this moment.
     pub async fn usage(self: std::sync::Arc<Self>, asked: &Asked) -> Result<Usage, AskError> {
         let query = self.query(asked).await?;
+        self.usage_of(query).await
+    }
+
+    /// What was used up to this moment, by the numbers of the ledger.
+    pub async fn usage_of(self: std::sync::Arc<Self>, query: Query) -> Result<Usage, AskError> {
         // On a thread that may wait for the disk.
         let work = move || self.ledger.query(self.engine.spool(), &query).map_err(AskError::Book);
         tokio::task::spawn_blocking(work).await.map_err(|_| AskError::Ending)?
@@ -78,10 +84,7 @@ impl Books {
         let directory = self.engine.directory();
         let account = match &asked.account {
             None => None,
-            Some(id) => {
-                let found = directory.find_account(id).await.map_err(AskError::Directory)?;
-                Some(found.ok_or(AskError::Unknown(Which::Account))?.serial)
-            }
+            Some(text) => Some(self.payer(text).await?.serial),
         };
         let key = match &asked.key {
             None => None,

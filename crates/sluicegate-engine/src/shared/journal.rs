@@ -247,7 +247,8 @@ impl Engine {
                 }
                 match self.directory.find_account_by_serial(record.account).await {
                     Ok(Some(found)) => match self.directory.account(found.id.as_str()).await {
-                        Ok(account) => break account?,
+                        // Another one may have its id now.
+                        Ok(account) => break account.filter(|account| account.serial == record.account)?,
                         Err(_) => tokio::time::sleep(PAUSE).await,
                     },
                     Ok(None) => return None,

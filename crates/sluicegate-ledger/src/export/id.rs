@@ -5,6 +5,9 @@ use std::fmt::Write;
 use super::names::NamedRow;
 use crate::usage::Marks;
 
+/// From this serial on, serials are unique over all stores.
+const UNIQUE_FROM: u64 = 1 << 32;
+
 const CONTEXT: &str = "sluicegate 2026 usage event v1";
 
 /// 35 characters, which fit every system known to take them.
@@ -21,6 +24,11 @@ pub(super) fn id(node: &str, row: &NamedRow) -> String {
         let name = name.unwrap_or_default();
         hasher.update(&(name.len() as u64).to_le_bytes());
         hasher.update(name.as_bytes());
+    }
+    // Two accounts may have had the same name in the same hour. Smaller serials are those of earlier versions, whose
+    // events have ids without it.
+    if row.serial >= UNIQUE_FROM {
+        hasher.update(&row.serial.to_le_bytes());
     }
     let mut id = String::from("sg_");
     for byte in &hasher.finalize().as_bytes()[..16] {

@@ -24,6 +24,11 @@ pub trait Names: Send + Sync {
     /// The name, which must always be the same: sealed hours hold it. Nothing if it cannot be told at the moment;
     /// then nothing is written.
     fn name(&self, what: Named) -> Option<String>;
+
+    /// What an account is called where people read it: one that is deleted is marked, since another may have its name.
+    fn shown_account(&self, serial: u64) -> Option<String> {
+        self.name(Named::Account(serial))
+    }
 }
 
 impl<F: Fn(Named) -> Option<String> + Send + Sync> Names for F {
@@ -37,6 +42,8 @@ impl<F: Fn(Named) -> Option<String> + Send + Sync> Names for F {
 pub struct NamedRow {
     /// The hour it is counted in.
     pub hour: Hour,
+    /// The serial of the account; 0 if there is none, or it is not known.
+    pub serial: u64,
     /// The id of the account.
     pub account: Option<String>,
     /// The id of the key.
@@ -54,21 +61,38 @@ pub struct NamedRow {
 /// How many names are remembered: then they are forgotten, and asked for again.
 const REMEMBERED_MAX: usize = 100_000;
 
+/// How deleted accounts are called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Deleted {
+    /// As they were always called: for what is compared later, and for whoever sends bills to customers.
+    Plain,
+    /// With a mark.
+    Marked,
+}
+
 /// Names that were asked for.
 pub(crate) struct Lexicon<'n> {
     names: &'n dyn Names,
     known: BTreeMap<Named, String>,
+    deleted: Deleted,
 }
 
 impl<'n> Lexicon<'n> {
+    /// Names that never change.
     pub(crate) fn new(names: &'n dyn Names) -> Self {
-        Self { names, known: BTreeMap::new() }
+        Self { names, known: BTreeMap::new(), deleted: Deleted::Plain }
+    }
+
+    /// The same, with a mark at accounts that are deleted.
+    pub(crate) fn marking_deleted(names: &'n dyn Names) -> Self {
+        Self { deleted: Deleted::Marked, ..Self::new(names) }
     }
 
     pub(crate) fn name(&mut self, row: &Row) -> Result<NamedRow, ExportError> {
         let key = row.key;
         Ok(NamedRow {
             hour: key.hour,
+            serial: key.account,
             account: self.find(Named::Account(key.account), key.account)?,
             key: self.find(Named::Key(key.key), key.key)?,
             route: self.find(Named::Route(key.route), u64::from(key.route))?,
@@ -90,7 +114,11 @@ impl<'n> Lexicon<'n> {
         if let Some(name) = self.known.get(&what) {
             return Ok(Some(name.clone()));
         }
-        let name = self.names.name(what).ok_or(ExportError::Unnamed(what))?;
+        let name = match (what, self.deleted) {
+            (Named::Account(serial), Deleted::Marked) => self.names.shown_account(serial),
+            _ => self.names.name(what),
+        };
+        let name = name.ok_or(ExportError::Unnamed(what))?;
         if self.known.len() >= REMEMBERED_MAX {
             self.known.clear();
         }

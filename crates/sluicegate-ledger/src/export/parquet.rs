@@ -151,6 +151,7 @@ pub(crate) fn read(bytes: Bytes) -> Result<Vec<NamedRow>, ParquetError> {
 fn parse(row: ParquetRow) -> Result<NamedRow, ParquetError> {
     let mut named = NamedRow {
         hour: Hour::FIRST,
+        serial: 0,
         account: None,
         key: None,
         route: None,

@@ -45,7 +45,7 @@ const COLUMNS: [&str; 13] = [
 
 impl<'r> Line<'r> {
     fn new(row: &'r NamedRow) -> Self {
-        let NamedRow { hour, account, key, route, tier, marks, sums } = row;
+        let NamedRow { hour, serial: _, account, key, route, tier, marks, sums } = row;
         Self {
             hour: hour.to_string(),
             account: account.as_deref(),

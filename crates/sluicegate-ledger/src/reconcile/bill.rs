@@ -110,7 +110,10 @@ impl Columns {
         if total.unsigned_abs() > TOTAL_MAX {
             return Err(wrong(self.total, format!("`{}` is more than anybody can use", field(self.total))));
         }
-        totals.add(field(self.account), hour.transpose()?, total);
+        // Exports mark deleted accounts; here an id is an id, whoever had it.
+        let account = field(self.account);
+        let account = account.split_once('~').map_or(account, |(id, _)| id);
+        totals.add(account, hour.transpose()?, total);
         Ok(())
     }
 }

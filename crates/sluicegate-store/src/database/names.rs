@@ -19,6 +19,12 @@ impl Database {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// Whether there was ever an account in it.
+    pub(crate) fn holds_accounts(&self) -> Result<bool, DatabaseError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM accounts)";
+        Ok(self.connect()?.query_row(sql, [], |row| row.get(0))?)
+    }
+
     /// The value kept under this key.
     pub fn meta(&self, key: &str) -> Result<Option<Vec<u8>>, DatabaseError> {
         meta(&self.connect()?, key)

@@ -69,7 +69,8 @@ impl fmt::Debug for AccountId {
 /// Who pays.
 #[derive(Debug)]
 pub struct Account {
-    /// The number under which the ledger knows it. Never given again, not even to an account of the same id.
+    /// The unique id under which the ledger knows it. No store ever gives it again, not even to an account of the same
+    /// id.
     pub serial: u64,
     /// What it is called.
     pub id: AccountId,

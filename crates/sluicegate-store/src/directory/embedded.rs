@@ -3,6 +3,7 @@
 
 mod accounts;
 mod audit;
+mod identity;
 mod index;
 mod keys;
 mod lists;
@@ -14,10 +15,14 @@ use std::sync::Arc;
 
 use super::Counts;
 use super::account::Account;
+use super::error::StoreError;
 use super::key::Key;
-use crate::database::{Database, DatabaseError};
+use crate::database::Database;
 use crate::hash::HomeHasher;
+use crate::identity::StoreMemory;
 use crate::key_text::KeyId;
+use identity::Identity;
+pub(super) use identity::refuse_other_kind;
 use shared::Shared;
 
 /// Accounts and keys in a database, and in memory.
@@ -25,13 +30,19 @@ use shared::Shared;
 pub(crate) struct Embedded {
     database: Database,
     shared: Arc<Shared>,
+    identity: Identity,
 }
 
 impl Embedded {
-    pub(super) fn open(database: Database, homes: HomeHasher) -> Result<Self, DatabaseError> {
+    pub(super) fn open(
+        database: Database,
+        homes: HomeHasher,
+        memory: StoreMemory,
+    ) -> Result<Self, StoreError> {
+        let identity = Identity::open(&database, memory)?;
         let shared = Arc::new(Shared::new(homes));
         load::load(&mut database.connect()?, &shared)?;
-        Ok(Self { database, shared })
+        Ok(Self { database, shared, identity })
     }
 
     pub(super) fn database(&self) -> &Database {

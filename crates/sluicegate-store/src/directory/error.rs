@@ -5,6 +5,7 @@ use std::fmt;
 use super::account::AccountId;
 use super::field::FieldError;
 use crate::database::{DatabaseError, Refusal};
+use crate::identity::{StoreMismatch, StoreState};
 use crate::key_text::NoRandomness;
 use crate::redis::directory::RedisError;
 
@@ -24,6 +25,10 @@ pub enum StoreError {
     Database(DatabaseError),
     /// The Redis that nodes share did not.
     Redis(RedisError),
+    /// It is not the store that this node knows, and was not adopted.
+    NotAdopted(StoreState),
+    /// The data directory belongs to another store.
+    Mismatch(StoreMismatch),
 }
 
 impl fmt::Display for StoreError {
@@ -31,6 +36,8 @@ impl fmt::Display for StoreError {
         match self {
             Self::Database(error) => error.fmt(f),
             Self::Redis(error) => error.fmt(f),
+            Self::NotAdopted(state) => state.fmt(f),
+            Self::Mismatch(mismatch) => mismatch.fmt(f),
         }
     }
 }
@@ -41,14 +48,19 @@ impl Refusal for StoreError {
     fn database(&self) -> Option<&DatabaseError> {
         match self {
             Self::Database(error) => Some(error),
-            Self::Redis(_) => None,
+            Self::Redis(_) | Self::NotAdopted(_) | Self::Mismatch(_) => None,
         }
     }
 }
 
 impl From<RedisError> for StoreError {
     fn from(error: RedisError) -> Self {
-        Self::Redis(error)
+        match error {
+            // The same, whichever store it is.
+            RedisError::NotAdopted(state) => Self::NotAdopted(state),
+            RedisError::Mismatch(mismatch) => Self::Mismatch(mismatch),
+            error => Self::Redis(error),
+        }
     }
 }
 

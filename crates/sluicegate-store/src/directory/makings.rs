@@ -13,6 +13,7 @@ use super::account::{Account, AccountId, Standing};
 use super::pool::Pool;
 use super::record::AccountRecord;
 use super::scopes::{ScopeList, Scopes};
+use super::serial::FIRST_UNIQUE;
 use crate::database::DatabaseError;
 use crate::hash::HomeHasher;
 
@@ -49,8 +50,13 @@ impl Makings {
     }
 
     pub(crate) fn account(&self, serial: u64, id: AccountId, standing: Arc<Standing>) -> Arc<Account> {
-        // By the id alone: an account that is made again finds its meters as they were.
-        let home = self.homes.of_parts(&[b"account", id.as_str().as_bytes()]);
+        // Whoever is given the same id later has another serial, and with it meters of its own. Earlier versions hashed
+        // the id; accounts that they made keep the meters that they have.
+        let home = if serial < FIRST_UNIQUE {
+            self.homes.of_parts(&[b"account", id.as_str().as_bytes()])
+        } else {
+            self.homes.of_parts(&[b"account-serial", &serial.to_le_bytes()])
+        };
         let (standing, changed) = (ArcSwap::new(standing), AtomicU64::new(0));
         Arc::new(Account { serial, id, home, standing, changed })
     }

@@ -20,6 +20,8 @@ pub enum Deed {
     RepairMeter,
     /// A clock that leapt ahead was confirmed.
     ConfirmClock,
+    /// A store was taken over that had lost everything, or that was another one.
+    AdoptStore,
 }
 
 impl Deed {
@@ -30,6 +32,7 @@ impl Deed {
             Self::ResetClient => "client.reset",
             Self::RepairMeter => "meter.repair",
             Self::ConfirmClock => "clock.confirm",
+            Self::AdoptStore => "store.adopt",
         }
     }
 }

@@ -39,6 +39,14 @@ impl Directory {
         }
     }
 
+    /// The accounts of this id that were deleted, the newest first; of very many only the newest.
+    pub async fn find_deleted_accounts(&self, id: &str) -> Result<Vec<AccountRecord>, StoreError> {
+        match &self.kind {
+            Kind::Embedded(own) => Ok(own.find_deleted_accounts(id).await?),
+            Kind::Redis(own) => Ok(own.find_deleted_accounts(id).await?),
+        }
+    }
+
     /// The keys of an account, revoked ones included, in the order in which they were made.
     pub async fn list_keys(&self, account: &str, page: Page) -> Result<Paged<KeyRecord>, ReadError> {
         let account = AccountId::new(account).map_err(|_| ReadError::NotFound(What::Account))?;

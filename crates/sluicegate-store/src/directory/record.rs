@@ -37,7 +37,7 @@ pub struct NewAccount {
 /// An account.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AccountRecord {
-    /// The number under which the ledger knows it.
+    /// The unique id under which the ledger knows it.
     pub serial: u64,
     /// Its id.
     pub id: AccountId,

@@ -16,6 +16,7 @@ use crate::key_text::{self, KeyId, SecretText};
 impl Directory {
     /// Makes an account.
     pub async fn create_account(&self, new: NewAccount, by: &Writer) -> Result<AccountRecord, WriteError> {
+        self.refuse_unadopted()?;
         refuse_custom(&new.tier)?;
         let id = match &new.id {
             Some(id) => id.clone(),
@@ -57,13 +58,15 @@ impl Directory {
         change: StandingChange,
         by: &Writer,
     ) -> Result<AccountRecord, WriteError> {
+        self.refuse_unadopted()?;
         match &self.kind {
             Kind::Embedded(own) => own.set_standing(account, change, by).await,
             Kind::Redis(own) => own.set_standing(account, change, by).await,
         }
     }
 
-    /// Deletes an account and revokes its keys. The id may be given again; the serial is not, and the meters stay.
+    /// Deletes an account and revokes its keys. The id may be given again, to an account with other meters and another
+    /// serial.
     pub async fn delete_account(&self, account: &str, by: &Writer) -> Result<AccountRecord, WriteError> {
         match &self.kind {
             Kind::Embedded(own) => own.delete_account(account, by).await,
@@ -81,6 +84,7 @@ impl Directory {
         new: NewKey,
         by: &Writer,
     ) -> Result<(KeyRecord, SecretText), WriteError> {
+        self.refuse_unadopted()?;
         new.refuse_expired(by.now)?;
         let id = KeyId::random()?;
         let secret = key_text::make(new.env, id)?;

@@ -7,6 +7,7 @@ mod audit;
 mod cache;
 mod error;
 mod flights;
+mod identity;
 mod keys;
 mod layout;
 mod links;
@@ -27,12 +28,14 @@ use tokio::task::JoinHandle;
 
 use super::link::Link;
 use crate::hash::HomeHasher;
+use crate::identity::{StoreMemory, StoreState};
 use crate::key_text::KeyHasher;
-use ask::Asker;
+use ask::Server;
 use cache::Cache;
 pub use cache::CacheLimits;
 pub use error::RedisError;
 use flights::Flights;
+use identity::Identity;
 pub(super) use layout::CHANNEL;
 use links::Links;
 use watch::Listening;
@@ -49,7 +52,7 @@ pub(crate) struct RedisDirectory {
 /// What writes that go on alone need.
 #[derive(Debug)]
 struct Shared {
-    link: Link,
+    server: Server,
     cache: Arc<Cache>,
     flights: Flights,
     links: Links,
@@ -62,22 +65,33 @@ impl RedisDirectory {
         homes: HomeHasher,
         keys: &KeyHasher,
         limits: CacheLimits,
+        memory: StoreMemory,
     ) -> Result<Self, RedisError> {
-        let fingerprint = keys.fingerprint();
-        claim(&link, &fingerprint).await?;
+        let identity = Identity::open(&link, memory, keys.fingerprint()).await?;
         let cache = Arc::new(Cache::new(homes, limits));
         let Some(news) = watch::subscribe(&link).await else {
             return Err(RedisError::Away("it lets nobody listen to changes".to_owned()));
         };
         let listening = Listening::begin(&cache);
-        let watch = tokio::spawn(watch::watch(link.clone(), fingerprint, news, listening));
-        let shared = Arc::new(Shared { link, cache, flights: Flights::default(), links: Links::default() });
+        let server = Server { link, identity };
+        let shared = Arc::new(Shared { server, cache, flights: Flights::default(), links: Links::default() });
+        let watch = tokio::spawn(watch::watch(Arc::clone(&shared), news, listening));
         Ok(Self { shared, runtime: Handle::current(), watch })
     }
 
     /// Whether changes by other nodes are heard of at once.
     pub(crate) fn is_listening(&self) -> bool {
         self.shared.cache.is_listening()
+    }
+
+    /// Whether it is the store that this node knows.
+    pub(crate) fn store_state(&self) -> StoreState {
+        self.shared.server.identity.state()
+    }
+
+    /// Takes over the store as it is.
+    pub(crate) async fn adopt(&self) -> Result<(), RedisError> {
+        self.shared.server.identity.adopt(&self.shared.server.link).await
     }
 
     /// Does it, also if nobody waits for it any more.
@@ -93,14 +107,5 @@ impl RedisDirectory {
 impl Drop for RedisDirectory {
     fn drop(&mut self) {
         self.watch.abort();
-    }
-}
-
-/// Makes sure that all nodes have the same secret: a key made by one must be a key to the others.
-async fn claim(link: &Link, fingerprint: &str) -> Result<(), RedisError> {
-    let claimed = ask::read(link, Asker::Person, &scripts::CLAIM, &[fingerprint]).await?;
-    match claimed.text(0)? {
-        Some(secret) if secret == fingerprint => Ok(()),
-        _ => Err(RedisError::OtherSecret),
     }
 }

@@ -7,7 +7,7 @@ use sluicegate_store::directory::{
     AccountId, Counts, CustomBody, Directory, NewAccount, Standing, What, WriteError, ZoneName, billing_day,
 };
 
-use crate::room::{Room, account_of, at, counts, make_account, make_key, new_account, tier, time};
+use crate::room::{Room, account_of, at, counts, make_account, make_key, new_account, new_key, tier, time};
 
 on_each_store! {
     an_account_is_seen_at_once_and_after_reopening,
@@ -19,6 +19,8 @@ on_each_store! {
     a_negotiated_tier_is_not_given_by_its_name,
     a_deleted_account_takes_its_keys_along_and_leaves_its_serial,
     serials_are_not_given_again_even_when_the_last_is_gone,
+    deleted_accounts_are_found_by_the_id_they_had_the_newest_first,
+    two_stores_never_give_the_same_serial,
     accounts_with_the_same_tier_and_calendar_share_their_standing,
 }
 
@@ -144,10 +146,10 @@ async fn a_deleted_account_takes_its_keys_along_and_leaves_its_serial(room: &Roo
         directory.delete_account("acme", &at(6)).await.err(),
         Some(WriteError::NotFound(What::Account))
     );
-    // The id is free, the serial is not, and the meters are those it had.
+    // The id is free. Whoever has it next is another customer: neither the serial nor the meters are those of before.
     let second = make_account(&directory, "acme").await;
     assert!(second.serial > first.serial);
-    assert_eq!(directory.account("acme").await.unwrap().unwrap().home, home);
+    assert_ne!(directory.account("acme").await.unwrap().unwrap().home, home);
     assert_eq!(directory.find_account("acme").await.unwrap(), Some(second));
     assert_eq!(account_of(&directory, secret.expose(), 7).await, None);
     drop(directory);
@@ -161,6 +163,43 @@ async fn serials_are_not_given_again_even_when_the_last_is_gone(room: &Room) {
     drop(directory);
     let second = make_account(&room.open().await, "b").await;
     assert!(second.serial > first.serial);
+}
+
+async fn deleted_accounts_are_found_by_the_id_they_had_the_newest_first(room: &Room) {
+    let directory = room.open().await;
+    let mut serials = Vec::new();
+    for secs in 1..4 {
+        serials.push(make_account(&directory, "acme").await.serial);
+        directory.delete_account("acme", &at(secs)).await.unwrap();
+    }
+    make_account(&directory, "acme").await;
+    make_account(&directory, "other").await;
+    let deleted = directory.find_deleted_accounts("acme").await.unwrap();
+    serials.reverse();
+    assert_eq!(deleted.iter().map(|record| record.serial).collect::<Vec<_>>(), serials);
+    assert_eq!((deleted[0].deleted_at, deleted[2].deleted_at), (Some(time(3)), Some(time(1))));
+    for id in ["other", "nobody", "", "~acme"] {
+        assert!(directory.find_deleted_accounts(id).await.unwrap().is_empty(), "{id}");
+    }
+}
+
+async fn two_stores_never_give_the_same_serial(room: &Room) {
+    let (here, there) = (room.open().await, room.another());
+    let there = there.open().await;
+    let (mut accounts, mut keys) = (Vec::new(), Vec::new());
+    // Stores that are in use at the very same time give the same serial once in thousands of pairs, if ever.
+    for (directory, by) in [(&here, at(0)), (&there, at(1))] {
+        for id in ["a", "b"] {
+            accounts.push(directory.create_account(new_account(id), &by).await.unwrap().serial);
+            keys.push(directory.create_key(id, new_key(), &by).await.unwrap().0.serial);
+        }
+    }
+    for serials in [accounts, keys] {
+        // In each store in the order of creation, and exact in every number of 53 bits.
+        assert!(serials[0] < serials[1] && serials[2] < serials[3], "{serials:?}");
+        assert!(serials.iter().all(|serial| (1 << 32..1 << 53).contains(serial)), "{serials:?}");
+        assert!(!serials[..2].contains(&serials[2]) && !serials[..2].contains(&serials[3]), "{serials:?}");
+    }
 }
 
 async fn standings(directory: &Directory) -> [Arc<Standing>; 3] {

@@ -37,6 +37,7 @@ macro_rules! on_each_store {
 }
 
 mod accounts;
+mod adoption;
 mod audit_chain;
 mod crash;
 mod database_checkpoint;

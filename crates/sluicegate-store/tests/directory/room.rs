@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use sluicegate_core::policy::TierName;
 use sluicegate_core::time::Timestamp;
-use sluicegate_store::database::{Database, DatabaseError};
+use sluicegate_store::database::Database;
 use sluicegate_store::directory::{
     AccountId, AccountRecord, CacheLimits, Counts, Directory, DisplayName, KeyRecord, Looked, NewAccount,
-    NewKey, Scopes, Verified, Writer,
+    NewKey, Scopes, StoreError, Verified, Writer,
 };
 use sluicegate_store::hash::HomeHasher;
 use sluicegate_store::key_text::{KeyEnv, KeyHasher, PresentedKey, SecretText};
@@ -133,7 +133,7 @@ async fn shared(link: Link) -> Directory {
     Directory::shared(link, homes, keys, CacheLimits::default()).await.unwrap()
 }
 
-pub(crate) fn open(database: Database) -> Result<Directory, DatabaseError> {
+pub(crate) fn open(database: Database) -> Result<Directory, StoreError> {
     Directory::open(database, HomeHasher::new([1; 16]), KeyHasher::new(&[2; 32]))
 }
 

@@ -17,6 +17,10 @@ Examples:
   sluicegate usage show
   sluicegate usage show acme --from 7d
   sluicegate usage show acme --from 2026-11-01 --to 2026-12-01 --step month --json | jq .total
+  sluicegate usage show acme~3763536543744000
+
+An account that was deleted is shown by its name and unique id; the name alone finds the account
+that has it now, or the last one that had it.
 
 Each node keeps books of its own requests; files that were exported bring them together.
 

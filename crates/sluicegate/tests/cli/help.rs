@@ -4,7 +4,7 @@ use crate::golden;
 use crate::run::run;
 
 /// Every command with the golden file of its help.
-const COMMANDS: [(&str, &[&str]); 36] = [
+const COMMANDS: [(&str, &[&str]); 38] = [
     ("help.txt", &[]),
     ("help-serve.txt", &["serve"]),
     ("help-config.txt", &["config"]),
@@ -17,6 +17,8 @@ const COMMANDS: [(&str, &[&str]); 36] = [
     ("help-account-show.txt", &["account", "show"]),
     ("help-account-set-tier.txt", &["account", "set-tier"]),
     ("help-account-delete.txt", &["account", "delete"]),
+    ("help-directory.txt", &["directory"]),
+    ("help-directory-adopt.txt", &["directory", "adopt"]),
     ("help-key.txt", &["key"]),
     ("help-key-create.txt", &["key", "create"]),
     ("help-key-list.txt", &["key", "list"]),

@@ -136,7 +136,10 @@ fn json_is_what_the_server_answered() {
     assert_eq!(story.json(&["account", "set-tier", "acme", "free"])["tier"], "free");
     assert_ne!(story.json(&["key", "rotate", id])["key"], made["key"]);
     story.json(&["account", "create", "Other", "--tier", "free", "--id", "other"]);
-    assert_eq!(story.json(&["account", "list", "--limit", "1"])["next"], "c1");
+    let listed = story.json(&["account", "list", "--limit", "1"]);
+    let next = listed["next"].as_str().unwrap();
+    assert_eq!(story.json(&["account", "list", "--cursor", next])["items"][0]["id"], "other");
+    story.call(next, "CURSOR");
 
     for (status, refused) in [
         (403, &["check", "--key", "nonsense"][..]),

@@ -68,7 +68,7 @@ impl<'s> Transcript<'s> {
         for (is, shown) in &self.names {
             text = text.replace(is, shown);
         }
-        same_ids(&same_times(&text))
+        same_uids(&same_ids(&same_times(&text)))
     }
 }
 
@@ -82,6 +82,17 @@ fn same_times(text: &str) -> String {
         let is = |(is, shape): (&u8, &u8)| if *shape == b'0' { is.is_ascii_digit() } else { is == shape };
         if window.iter().zip(TIME).all(is) {
             window.copy_from_slice(TIME);
+        }
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+/// Accounts have unique ids: numbers of sixteen digits.
+fn same_uids(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for word in bytes.split_mut(|byte| !byte.is_ascii_alphanumeric()) {
+        if word.len() == 16 && word.iter().all(u8::is_ascii_digit) {
+            word.fill(b'0');
         }
     }
     String::from_utf8(bytes).unwrap()

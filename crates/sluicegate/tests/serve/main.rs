@@ -16,6 +16,7 @@ mod blocks;
 mod books;
 mod clients;
 mod clock;
+mod counted_serials;
 mod dashboard;
 mod faces;
 mod failover;
@@ -24,6 +25,7 @@ mod full_disk;
 #[path = "../cli/golden.rs"]
 mod golden;
 mod grpc;
+mod identity;
 mod kills;
 mod million;
 mod nodes;

@@ -138,7 +138,8 @@ fn while_the_store_is_away_known_callers_get_their_share_and_quotas_are_closed()
     assert_eq!((closed.status, closed.header("x-sluicegate-mode")), (503, Some("degraded")));
     wait::within(Duration::from_secs(20), "it is noticed", || {
         bed.check(&json!({"key": quick}));
-        (bed.health()["store"] == json!({"kind": "redis", "mode": "degraded"})).then_some(())
+        (bed.health()["store"] == json!({"kind": "redis", "mode": "degraded", "directory": "known"}))
+            .then_some(())
     });
     let stranger =
         bed.check(&json!({"key": "sg_live_aaaaaaaaaaaa_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"})).json();

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::shared::Shared;
 use super::{Embedded, audit, rows};
 use crate::database::DatabaseError;
-use crate::database::column::{nanos, whole};
+use crate::database::column::nanos;
 use crate::directory::account::{Account, AccountId, Standing};
 use crate::directory::audited::Action;
 use crate::directory::changes::StandingChange;
@@ -86,11 +86,13 @@ fn create(
         return Err(WriteError::Exists(id));
     }
     let mut record = new.record(id, by.now);
-    let sql = "INSERT INTO accounts (id, name, tier, billing_day, timezone, created_at) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING serial";
+    record.serial = rows::next_serial(connection, "accounts", by.now)?;
+    let sql = "INSERT INTO accounts (serial, id, name, tier, billing_day, timezone, created_at) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let (id, name, tier) = (record.id.as_str(), record.name.as_str(), record.tier.as_str());
-    let values = (id, name, tier, record.billing_day, &record.timezone, nanos(by.now));
-    record.serial = connection.query_row(sql, values, |row| whole(row, 0))?;
+    let serial = record.serial.cast_signed();
+    let values = (serial, id, name, tier, record.billing_day, &record.timezone, nanos(by.now));
+    connection.execute(sql, values)?;
     audit::enter(connection, by, Action::AccountCreate, None, &record)?;
     let standing = shared.makings.standing(StandingText::of(&record)).map_err(DatabaseError::from)?;
     let account = shared.makings.account(record.serial, record.id.clone(), standing);

@@ -233,7 +233,10 @@ mod tests {
         let shard = |hash: u64| (hash >> 40) as usize % SHARDS;
         let (mut by_shard, mut by_place, mut by_tag) = ([0; SHARDS], [0; 128], [0; 128]);
         let ids = (0..64_000).map(|_| OwnState::default().hash_one(KeyId::random().unwrap()));
-        for hash in (0..64_000_u64).map(|serial| OwnState::default().hash_one(serial)).chain(ids) {
+        // Half of them counted, half of them unique: a few in each millisecond.
+        let unique = (0..32_000_u64).map(|number| ((1_790_000_000_000 + number / 4) << 11) + number % 4);
+        let serials = (0..32_000_u64).chain(unique);
+        for hash in serials.map(|serial| OwnState::default().hash_one(serial)).chain(ids) {
             by_shard[shard(hash)] += 1;
             by_place[(hash % 128) as usize] += 1;
             by_tag[(hash >> 57) as usize] += 1;

@@ -10,7 +10,7 @@ use super::accounts::find as find_account;
 use super::shared::Shared;
 use super::{Embedded, audit, rows};
 use crate::database::DatabaseError;
-use crate::database::column::{nanos, whole};
+use crate::database::column::nanos;
 use crate::directory::Scopes;
 use crate::directory::audited::Action;
 use crate::directory::error::{What, WriteError};
@@ -96,13 +96,15 @@ fn create(
     let account = find_account(connection, account)?;
     let number = next_number(connection, account.serial)?;
     let scopes = new.scopes.to_text();
-    let sql = "INSERT INTO keys (id, account, number, name, env, scopes, hash, expires_at, created_at) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING serial";
+    let serial = rows::next_serial(connection, "keys", by.now)?;
+    let sql = "INSERT INTO keys (serial, id, account, number, name, env, scopes, hash, expires_at, created_at) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     let of = (account.serial.cast_signed(), number.get());
     let at = (new.expires_at.map(nanos), nanos(by.now));
     let (name, env) = (new.name.as_str(), new.env.as_str());
-    let values = (id.as_str(), of.0, of.1, name, env, &scopes, hash.as_bytes(), at.0, at.1);
-    let serial = connection.query_row(sql, values, |row| whole(row, 0))?;
+    let values =
+        (serial.cast_signed(), id.as_str(), of.0, of.1, name, env, &scopes, hash.as_bytes(), at.0, at.1);
+    connection.execute(sql, values)?;
     let record = KeyRecord { serial, number: number.get(), ..new.record(id, account.id, by.now) };
     audit::enter(connection, by, Action::KeyCreate, None, &record)?;
     let scopes = shared.makings.scopes(&scopes).map_err(DatabaseError::from)?;

@@ -30,6 +30,15 @@ impl Embedded {
         self.database.read(move |connection| rows::one(connection, &sql, &[&serial], rows::account)).await
     }
 
+    pub(crate) async fn find_deleted_accounts(&self, id: &str) -> Result<Vec<AccountRecord>, DatabaseError> {
+        let id = id.to_owned();
+        let sql = format!(
+            "{} WHERE id = ?1 AND deleted_at IS NOT NULL ORDER BY serial DESC LIMIT 100",
+            rows::SELECT_ACCOUNT
+        );
+        self.database.read(move |connection| list(connection, &sql, &[&id], rows::account)).await
+    }
+
     pub(crate) async fn list_keys(
         &self,
         account: AccountId,

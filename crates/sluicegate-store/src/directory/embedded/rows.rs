@@ -2,13 +2,16 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, ToSql};
 use sluicegate_core::policy::TierName;
+use sluicegate_core::time::Timestamp;
 
 use crate::database::DatabaseError;
 use crate::database::column::{instant, instant_or_null, whole};
 use crate::directory::account::AccountId;
+use crate::directory::error::WriteError;
 use crate::directory::field::{CustomBody, DisplayName};
 use crate::directory::record::{AccountRecord, KeyRecord};
 use crate::directory::scopes::Scopes;
+use crate::directory::serial;
 use crate::key_text::{KeyEnv, KeyId};
 
 /// What follows is `WHERE …`.
@@ -70,6 +73,14 @@ pub(super) fn find_account(
 /// The key of this id, revoked or not.
 pub(super) fn find_key(connection: &Connection, id: KeyId) -> Result<Option<KeyRecord>, DatabaseError> {
     one(connection, &format!("{SELECT_KEY} WHERE keys.id = ?1"), &[&id.as_str()], key)
+}
+
+/// The serial of the next row of this table. SQLite keeps the largest that the table ever had.
+pub(super) fn next_serial(connection: &Connection, table: &str, now: Timestamp) -> Result<u64, WriteError> {
+    let least = serial::least(now)?;
+    let sql = "SELECT seq + 1 FROM sqlite_sequence WHERE name = ?1";
+    let next = connection.query_row(sql, [table], |row| whole(row, 0)).optional()?;
+    Ok(next.map_or(least, |next| least.max(next)))
 }
 
 /// The row that this finds, if any.

@@ -14,6 +14,7 @@ use crate::directory::audited::{Action, Audited as _};
 use crate::directory::changes::StandingChange;
 use crate::directory::error::{What, WriteError};
 use crate::directory::record::{AccountRecord, NewAccount, Writer};
+use crate::directory::serial;
 
 impl RedisDirectory {
     pub(crate) async fn create_account(
@@ -103,9 +104,11 @@ impl Shared {
         let record = new.record(id, by.now);
         let ([head, tail], [says_head, says_tail]) =
             (text::account_parts(&record), audit::account_parts(&record)?);
-        let own = [record.id.as_str(), &head, &tail, &says_head, &says_tail];
+        let least = serial::least(by.now)?.to_string();
+        let own = [record.id.as_str(), &least, &head, &tail, &says_head, &says_tail];
         let arguments = arguments(by, Action::AccountCreate, own);
-        let reply = ask::write(&self.link, &scripts::CREATE_ACCOUNT, &WriteId::random()?, &arguments).await?;
+        let reply =
+            ask::write(&self.server, &scripts::CREATE_ACCOUNT, &WriteId::random()?, &arguments).await?;
         match Written::of(&reply)? {
             Written::Done { given, .. } => {
                 let serial = given.first().copied().ok_or_else(Written::odd)?;
@@ -154,6 +157,6 @@ impl Shared {
         let own = [change.name(), &serial, id, &before.text, &after, &says_before, &says_after];
         let arguments = arguments(by, change.action(), own);
         let write = WriteId::random()?;
-        Ok(Written::of(&ask::write(&self.link, &scripts::CHANGE_ACCOUNT, &write, &arguments).await?)?)
+        Ok(Written::of(&ask::write(&self.server, &scripts::CHANGE_ACCOUNT, &write, &arguments).await?)?)
     }
 }

@@ -6,10 +6,12 @@ use crate::redis::driver::{Cmd, ToRedisArgs, Value, cmd};
 use tokio::time::Instant;
 
 use super::error::RedisError;
+use super::identity::Identity;
 use super::layout::KEYS;
 use super::reply::Reply;
 use super::scripts::Script;
 use super::written::WriteId;
+use crate::identity::StoreState;
 use crate::redis::link::{Link, QueryError, ServerAnswer};
 
 /// How long a person waits for an answer: a list may be long, and nobody's request is held up by it.
@@ -29,29 +31,63 @@ pub(super) enum Asker {
     Person,
 }
 
-/// Runs a script that reads.
+/// The server, and the store that it should be.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) link: Link,
+    pub(super) identity: Identity,
+}
+
+impl Server {
+    /// What a script answered, unless it was asked of another store than the one that is meant.
+    fn reply(&self, answer: Value) -> Result<Reply, RedisError> {
+        let reply = Reply::of(answer)?;
+        let state = match (reply.text(0), reply.text(1)) {
+            (Ok(Some("other-store")), Ok(Some("emptied"))) => StoreState::Emptied,
+            (Ok(Some("other-store")), _) => StoreState::Other,
+            _ => StoreState::Known,
+        };
+        self.identity.set_state(state);
+        if state == StoreState::Known { Ok(reply) } else { Err(RedisError::NotAdopted(state)) }
+    }
+}
+
+/// Claims a store for this node.
+pub(super) async fn claim(link: &Link, script: &Script, arguments: &[&str]) -> Result<Reply, RedisError> {
+    Reply::of(run(link, Asker::Person, script, &KEYS, arguments, "").await.map_err(unread)?)
+}
+
+/// Runs a script that lists or counts what is there, whichever store it is.
+pub(super) async fn list(server: &Server, script: &Script, arguments: &[&str]) -> Result<Reply, RedisError> {
+    Reply::of(run(&server.link, Asker::Person, script, &KEYS, arguments, "").await.map_err(unread)?)
+}
+
+/// Runs a script that looks something up.
 pub(super) async fn read(
-    link: &Link,
+    server: &Server,
     asker: Asker,
     script: &Script,
     arguments: &[impl ToRedisArgs],
 ) -> Result<Reply, RedisError> {
-    Reply::of(run(link, asker, script, &KEYS, arguments).await.map_err(unread)?)
+    let store = server.identity.id();
+    let answer = run(&server.link, asker, script, &KEYS, arguments, &store.id).await;
+    server.reply(answer.map_err(unread)?)
 }
 
 /// Runs a script that writes. A write whose answer is lost is sent again, and answered what it was answered before.
 /// When it fails it has changed nothing, unless it says that it may have.
 pub(super) async fn write(
-    link: &Link,
+    server: &Server,
     script: &Script,
     write: &WriteId,
     arguments: &[impl ToRedisArgs],
 ) -> Result<Reply, RedisError> {
     let keys: Vec<&str> = KEYS.into_iter().chain([write.key()]).collect();
+    let store = server.identity.id();
     let mut may_be_done = false;
     for send in 1..=SENDS_MAX {
-        match run(link, Asker::Person, script, &keys, arguments).await {
-            Ok(answer) => return Reply::of(answer),
+        match run(&server.link, Asker::Person, script, &keys, arguments, &store.id).await {
+            Ok(answer) => return server.reply(answer),
             Err(QueryError::Unknown(_)) => may_be_done = true,
             Err(error) if !may_be_done && error != QueryError::NotSent => return Err(unread(error)),
             // It is not done this time, but may have been before; and a connection that was lost is soon there again.
@@ -75,10 +111,11 @@ async fn run(
     script: &Script,
     keys: &[&str],
     arguments: &[impl ToRedisArgs],
+    store: &str,
 ) -> Result<Value, QueryError> {
     let call = |name: &str, script: &str| {
         let mut call = cmd(name);
-        call.arg(script).arg(keys.len()).arg(keys).arg(arguments);
+        call.arg(script).arg(keys.len()).arg(keys).arg(arguments).arg(store);
         call
     };
     match query(link, asker, &call("EVALSHA", script.hash())).await {

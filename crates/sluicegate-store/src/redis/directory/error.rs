@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::layout::VERSION;
 use crate::directory::makings::Nonsense;
+use crate::identity::{StoreMismatch, StoreState};
 
 /// Why Redis did not do what it was asked.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +30,10 @@ pub enum RedisError {
     Contended,
     /// The directory is that of nodes with another secret.
     OtherSecret,
+    /// It is not the store that this node knows, and was not adopted. Nothing was done.
+    NotAdopted(StoreState),
+    /// The data directory of this node belongs to another store.
+    Mismatch(StoreMismatch),
     /// The process is ending.
     Closed,
 }
@@ -53,6 +58,8 @@ impl fmt::Display for RedisError {
                 "this redis has the accounts of nodes with another SLUICEGATE_SECRET; give this node the same secret \
                  as the others, or name a redis (or a database of it) that is its own",
             ),
+            Self::NotAdopted(state) => state.fmt(f),
+            Self::Mismatch(mismatch) => mismatch.fmt(f),
             Self::Closed => f.write_str("the directory is closed"),
         }
     }

@@ -16,6 +16,7 @@ use crate::directory::audited::{Action, Audited as _};
 use crate::directory::error::{What, WriteError};
 use crate::directory::key::Previous;
 use crate::directory::record::{KeyRecord, NewKey, Writer};
+use crate::directory::serial;
 use crate::key_text::{KeyHash, KeyId};
 
 impl RedisDirectory {
@@ -96,9 +97,10 @@ impl Shared {
         let ([head, of, number, tail], [says_head, says_middle, says_tail]) =
             (text::key_parts(&key), audit::key_parts(record)?);
         let (id, account) = (record.id.as_str(), record.account.as_str());
-        let own = [id, account, &head, &of, &number, &tail, &says_head, &says_middle, &says_tail];
+        let least = serial::least(by.now)?.to_string();
+        let own = [id, account, &least, &head, &of, &number, &tail, &says_head, &says_middle, &says_tail];
         let arguments = arguments(by, Action::KeyCreate, own);
-        let reply = ask::write(&self.link, &scripts::CREATE_KEY, &WriteId::random()?, &arguments).await?;
+        let reply = ask::write(&self.server, &scripts::CREATE_KEY, &WriteId::random()?, &arguments).await?;
         match Written::of(&reply)? {
             Written::Done { change, given } => {
                 let [serial, number] = given[..] else { return Err(Written::odd().into()) };
@@ -154,12 +156,12 @@ impl Shared {
         ];
         let arguments = arguments(by, change.action(), own);
         let write = WriteId::random()?;
-        Ok(Written::of(&ask::write(&self.link, &scripts::CHANGE_KEY, &write, &arguments).await?)?)
+        Ok(Written::of(&ask::write(&self.server, &scripts::CHANGE_KEY, &write, &arguments).await?)?)
     }
 
     /// The key of this id, revoked or not.
     pub(super) async fn find_key(&self, id: KeyId) -> Result<FoundKey, RedisError> {
-        ask::read(&self.link, Asker::Person, &scripts::FIND_KEY, &[id.as_str()]).await.map(FoundKey)
+        ask::read(&self.server, Asker::Person, &scripts::FIND_KEY, &[id.as_str()]).await.map(FoundKey)
     }
 }
 

@@ -3,11 +3,15 @@
 /// The version of records and messages. A reader refuses any other.
 pub(super) const VERSION: u64 = 1;
 
+/// The version of accounts whose meters go by their serial. Earlier versions of the program, which would look for the
+/// meters under the id of the account, refuse it.
+pub(super) const VERSION_UNIQUE: u64 = 2;
+
 /// The keys, in the order in which every script has them; `scripts/names.lua` gives them their names.
 pub(super) const KEYS: [&str; 9] = [
     // A hash: serial to the account, deleted ones included.
     "sg1:{dir}:accounts",
-    // A hash: id to serial, of accounts that are not deleted.
+    // A hash: id to serial, of accounts that are not deleted; `~` and id to the last serials that were deleted.
     "sg1:{dir}:ids",
     // A sorted set: serials of accounts that are not deleted.
     "sg1:{dir}:live",
@@ -27,6 +31,8 @@ pub(super) const KEYS: [&str; 9] = [
 
 /// The accounts.
 pub(super) const ACCOUNTS: &str = KEYS[0];
+/// The ids of accounts.
+pub(super) const IDS: &str = KEYS[1];
 /// The ids of keys.
 pub(super) const KEY_IDS: &str = KEYS[5];
 /// The audit entries.
@@ -47,8 +53,8 @@ mod tests {
         // The text between the first braces is what a cluster hashes.
         assert!(KEYS.iter().chain([&CHANNEL, &ANSWERED]).all(|key| key.starts_with("sg1:{dir}:")));
         assert_eq!(
-            (ACCOUNTS, KEY_IDS, AUDIT),
-            ("sg1:{dir}:accounts", "sg1:{dir}:key-ids", "sg1:{dir}:audit")
+            (ACCOUNTS, IDS, KEY_IDS, AUDIT),
+            ("sg1:{dir}:accounts", "sg1:{dir}:ids", "sg1:{dir}:key-ids", "sg1:{dir}:audit")
         );
     }
 }

@@ -51,7 +51,7 @@ impl Shared {
     async fn audit_rows(&self, from: u64, to: u64, rows: u64) -> Result<Vec<AuditEntry>, RedisError> {
         let mut range = cmd("XRANGE");
         range.arg(AUDIT).arg(format!("0-{from}")).arg(format!("0-{to}")).arg("COUNT").arg(rows);
-        let entries = Reply::of(ask::command(&self.link, &range).await?)?;
+        let entries = Reply::of(ask::command(&self.server.link, &range).await?)?;
         entries.into_parts().map(|entry| audit::entry(&entry?)).collect()
     }
 
@@ -88,7 +88,7 @@ impl Shared {
     pub(super) async fn audit_head(&self) -> Result<Head, RedisError> {
         let mut newest = cmd("XREVRANGE");
         newest.arg(AUDIT).arg("+").arg("-").arg("COUNT").arg(1);
-        let entries = Reply::of(ask::command(&self.link, &newest).await?)?;
+        let entries = Reply::of(ask::command(&self.server.link, &newest).await?)?;
         let newest = entries.into_parts().next().map(|entry| audit::entry(&entry?)).transpose()?;
         let newest = newest.map_or(0, |entry| entry.seq);
         self.links.forget_after(newest);

@@ -6,11 +6,10 @@ use crate::redis::driver::{Value, cmd};
 use sluicegate_core::audit::Head;
 use tokio::sync::oneshot;
 
-use super::ask::{self, Asker};
 use super::error::RedisError;
-use super::layout::{ACCOUNTS, AUDIT, KEY_IDS};
+use super::layout::{ACCOUNTS, AUDIT, IDS, KEY_IDS};
 use super::reply::Reply;
-use super::{RedisDirectory, Shared, audit, scripts, text};
+use super::{RedisDirectory, Shared, ask, audit, scripts, text};
 use crate::audit::AuditEntry;
 use crate::database::Pending;
 use crate::directory::Counts;
@@ -38,8 +37,18 @@ impl RedisDirectory {
         &self,
         serial: u64,
     ) -> Result<Option<AccountRecord>, RedisError> {
-        let found = self.shared.field(ACCOUNTS, serial).await?;
+        let found = self.shared.field(ACCOUNTS, &serial.to_string()).await?;
         found.map(|found| text::account(&found)).transpose()
+    }
+
+    pub(crate) async fn find_deleted_accounts(&self, id: &str) -> Result<Vec<AccountRecord>, RedisError> {
+        let serials = self.shared.field(IDS, &format!("~{id}")).await?.unwrap_or_default();
+        let mut found = Vec::new();
+        for serial in serials.split_ascii_whitespace() {
+            let text = self.shared.field(ACCOUNTS, serial).await?;
+            found.extend(text.map(|text| text::account(&text)).transpose()?);
+        }
+        Ok(found)
     }
 
     pub(crate) async fn list_keys(
@@ -50,7 +59,7 @@ impl RedisDirectory {
         // The numbers of keys have 32 bits; nothing comes after a cursor beyond them.
         let after = page.after(0).min(i64::from(u32::MAX)).to_string();
         let arguments = [account.as_str(), &after, &page.rows().to_string()];
-        let found = ask::read(&self.shared.link, Asker::Person, &scripts::LIST_KEYS, &arguments).await?;
+        let found = ask::list(&self.shared.server, &scripts::LIST_KEYS, &arguments).await?;
         let mut texts = found.texts();
         let Some(account) = texts.next() else { return Err(ReadError::NotFound(What::Account)) };
         let account = text::account(account?)?;
@@ -64,7 +73,7 @@ impl RedisDirectory {
     }
 
     pub(crate) async fn find_key_by_serial(&self, serial: u64) -> Result<Option<KeyRecord>, RedisError> {
-        let id = self.shared.field(KEY_IDS, serial).await?;
+        let id = self.shared.field(KEY_IDS, &serial.to_string()).await?;
         match id.as_deref().and_then(KeyId::parse) {
             Some(id) => self.find_key(id).await,
             None => Ok(None),
@@ -75,7 +84,7 @@ impl RedisDirectory {
         let mut newest_first = cmd("XREVRANGE");
         newest_first.arg(AUDIT).arg(format!("(0-{}", page.after(u64::MAX))).arg("-");
         newest_first.arg("COUNT").arg(page.rows());
-        let entries = Reply::of(ask::command(&self.shared.link, &newest_first).await?)?;
+        let entries = Reply::of(ask::command(&self.shared.server.link, &newest_first).await?)?;
         let entries: Vec<AuditEntry> =
             entries.into_parts().map(|entry| audit::entry(&entry?)).collect::<Result<_, _>>()?;
         let items = self.shared.linked(entries).await?;
@@ -97,7 +106,7 @@ impl RedisDirectory {
     }
 
     pub(crate) async fn counts(&self) -> Result<Counts, RedisError> {
-        let counts = ask::read(&self.shared.link, Asker::Person, &scripts::COUNT, &[] as &[&str]).await?;
+        let counts = ask::list(&self.shared.server, &scripts::COUNT, &[]).await?;
         let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         Ok(Counts { accounts: count(counts.number(0)?), keys: count(counts.number(1)?) })
     }
@@ -134,7 +143,7 @@ impl Shared {
         rows: u32,
     ) -> Result<Vec<AccountRecord>, RedisError> {
         let arguments = [set, &after.to_string(), &rows.to_string()];
-        let found = ask::read(&self.link, Asker::Person, &scripts::LIST_ACCOUNTS, &arguments).await?;
+        let found = ask::list(&self.server, &scripts::LIST_ACCOUNTS, &arguments).await?;
         found.texts().map(|account| text::account(account?)).collect()
     }
 
@@ -151,9 +160,9 @@ impl Shared {
         }
     }
 
-    /// One field of a hash, by a serial.
-    async fn field(&self, hash: &str, serial: u64) -> Result<Option<String>, RedisError> {
-        match ask::command(&self.link, cmd("HGET").arg(hash).arg(serial)).await? {
+    /// One field of a hash.
+    async fn field(&self, hash: &str, field: &str) -> Result<Option<String>, RedisError> {
+        match ask::command(&self.server.link, cmd("HGET").arg(hash).arg(field)).await? {
             Value::Nil => Ok(None),
             Value::BulkString(bytes) => Ok(String::from_utf8(bytes).ok()),
             _ => Err(RedisError::Nonsense("an answer of another form".to_owned())),

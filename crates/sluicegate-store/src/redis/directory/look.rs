@@ -36,13 +36,13 @@ impl RedisDirectory {
     }
 
     pub(crate) async fn key(&self, id: KeyId, now: Timestamp) -> Result<Option<Arc<Key>>, RedisError> {
-        let Shared { link, cache, flights, .. } = &*self.shared;
+        let Shared { server, cache, flights, .. } = &*self.shared;
         if let Held::Fresh(key) = cache.look(id, now) {
             return Ok(key);
         }
         let ask = || async {
             let asked = cache.asking(now);
-            let found = ask::read(link, Asker::Request, &scripts::FIND_KEY, &[id.as_str()]).await?;
+            let found = ask::read(server, Asker::Request, &scripts::FIND_KEY, &[id.as_str()]).await?;
             cache.enter(id, found_key(&found)?, asked)
         };
         flights.join(id, ask).await
@@ -73,7 +73,7 @@ pub(super) struct FoundAccount {
 impl Shared {
     /// The account of this id that is not deleted.
     pub(super) async fn find_account(&self, id: &str) -> Result<Option<FoundAccount>, RedisError> {
-        let found = ask::read(&self.link, Asker::Person, &scripts::FIND_ACCOUNT, &[id]).await?;
+        let found = ask::read(&self.server, Asker::Person, &scripts::FIND_ACCOUNT, &[id]).await?;
         let Some(text) = found.text(1)? else { return Ok(None) };
         let (change, record) = (found.number(0)?, text::account(text)?);
         Ok(Some(FoundAccount { change, record, text: text.to_owned() }))

@@ -19,7 +19,7 @@ impl Shared {
     async fn note(&self, note: &Note, by: &Writer) -> Result<(), WriteError> {
         let [before, after] = note.says().map(Option::unwrap_or_default);
         let arguments = arguments(by, note.action(), [&note.target, &before, &after]);
-        let reply = ask::write(&self.link, &scripts::NOTE, &WriteId::random()?, &arguments).await?;
+        let reply = ask::write(&self.server, &scripts::NOTE, &WriteId::random()?, &arguments).await?;
         match Written::of(&reply)? {
             Written::Done { .. } => Ok(()),
             Written::Changed | Written::Exists | Written::NoAccount | Written::TooMany => {

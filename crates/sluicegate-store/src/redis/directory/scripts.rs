@@ -16,14 +16,23 @@ impl Script {
     }
 }
 
-/// A script in a file. One that writes comes with what enters and tells its change.
+/// A script in a file. One that looks somebody up or writes asks first whether it is the right store; one that writes
+/// comes with what enters and tells its change.
 macro_rules! script {
     ($file:literal) => {
         script!(@ concat!(include_str!("scripts/names.lua"), include_str!(concat!("scripts/", $file))))
     };
+    (find $file:literal) => {
+        script!(@ concat!(
+            include_str!("scripts/names.lua"),
+            include_str!("scripts/store.lua"),
+            include_str!(concat!("scripts/", $file))
+        ))
+    };
     (write $file:literal) => {
         script!(@ concat!(
             include_str!("scripts/names.lua"),
+            include_str!("scripts/store.lua"),
             include_str!("scripts/entry.lua"),
             include_str!(concat!("scripts/", $file))
         ))
@@ -36,8 +45,8 @@ macro_rules! script {
 
 pub(super) static CLAIM: Script = script!("claim.lua");
 pub(super) static COUNT: Script = script!("count.lua");
-pub(super) static FIND_ACCOUNT: Script = script!("find_account.lua");
-pub(super) static FIND_KEY: Script = script!("find_key.lua");
+pub(super) static FIND_ACCOUNT: Script = script!(find "find_account.lua");
+pub(super) static FIND_KEY: Script = script!(find "find_key.lua");
 pub(super) static LIST_ACCOUNTS: Script = script!("list_accounts.lua");
 pub(super) static LIST_KEYS: Script = script!("list_keys.lua");
 pub(super) static CHANGE_ACCOUNT: Script = script!(write "change_account.lua");

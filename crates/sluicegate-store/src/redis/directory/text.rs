@@ -7,12 +7,13 @@ use sluicegate_core::policy::TierName;
 use sluicegate_core::time::Timestamp;
 
 use super::error::RedisError;
-use super::layout::VERSION;
+use super::layout::{VERSION, VERSION_UNIQUE};
 use crate::directory::account::AccountId;
 use crate::directory::field::{CustomBody, DisplayName};
 use crate::directory::key::Previous;
 use crate::directory::record::{AccountRecord, KeyRecord};
 use crate::directory::scopes::Scopes;
+use crate::directory::serial::FIRST_UNIQUE;
 use crate::key_text::{KeyEnv, KeyHash, KeyId};
 
 /// A key, with what only the directory may see.
@@ -36,7 +37,10 @@ pub(super) fn account_parts(record: &AccountRecord) -> [String; 2] {
         "created_at": record.created_at.as_nanos(),
         "deleted_at": record.deleted_at.map(Timestamp::as_nanos),
     });
-    [format!("{{\"v\":{VERSION},\"serial\":"), after_numbers(&rest)]
+    // A new account has its serial from the script: that is a unique one.
+    let is_counted = (1..FIRST_UNIQUE).contains(&record.serial);
+    let version = if is_counted { VERSION } else { VERSION_UNIQUE };
+    [format!("{{\"v\":{version},\"serial\":"), after_numbers(&rest)]
 }
 
 /// The text of a key, around its serial, the serial of its account, and its number.
@@ -70,7 +74,7 @@ fn hex(hash: &KeyHash) -> String {
 
 /// The account of this text.
 pub(super) fn account(text: &str) -> Result<AccountRecord, RedisError> {
-    let fields = Fields::of("an account", text)?;
+    let fields = Fields::of("an account", text, &[VERSION, VERSION_UNIQUE])?;
     let custom = fields.text_or_null("custom")?.map(CustomBody::new).transpose();
     Ok(AccountRecord {
         serial: fields.number("serial")?,
@@ -90,7 +94,7 @@ pub(super) fn account(text: &str) -> Result<AccountRecord, RedisError> {
 
 /// The key of this text, which is of that account.
 pub(super) fn key(text: &str, account: &AccountRecord) -> Result<StoredKey, RedisError> {
-    let fields = Fields::of("a key", text)?;
+    let fields = Fields::of("a key", text, &[VERSION])?;
     if fields.number("account")? != account.serial {
         return Err(fields.nonsense("account"));
     }
@@ -119,7 +123,7 @@ pub(super) fn key(text: &str, account: &AccountRecord) -> Result<StoredKey, Redi
 
 /// What is wrong with a key whose account was not found.
 pub(super) fn without_account(text: &str) -> RedisError {
-    match Fields::of("a key", text) {
+    match Fields::of("a key", text, &[VERSION]) {
         Ok(fields) => fields.nonsense("account"),
         Err(error) => error,
     }
@@ -132,7 +136,7 @@ struct Fields {
 }
 
 impl Fields {
-    fn of(what: &str, text: &str) -> Result<Self, RedisError> {
+    fn of(what: &str, text: &str, known: &[u64]) -> Result<Self, RedisError> {
         let Ok(Value::Object(fields)) = serde_json::from_str(text) else {
             return Err(RedisError::Nonsense(what.to_owned()));
         };
@@ -141,7 +145,7 @@ impl Fields {
             None => what.to_owned(),
         };
         match fields.get("v").and_then(Value::as_u64) {
-            Some(VERSION) => Ok(Self { what, fields }),
+            Some(found) if known.contains(&found) => Ok(Self { what, fields }),
             Some(found) => Err(RedisError::Newer { what, found }),
             None => Err(RedisError::Nonsense(what)),
         }

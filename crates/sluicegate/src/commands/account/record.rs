@@ -9,6 +9,8 @@ use crate::table::{cell, facts};
 #[derive(Deserialize)]
 pub(super) struct AccountRecord {
     pub(super) id: String,
+    /// Servers of earlier versions say none.
+    uid: Option<String>,
     pub(super) name: String,
     pub(super) tier: String,
     custom: Option<Value>,
@@ -36,6 +38,7 @@ impl AccountRecord {
             ("time zone", self.timezone.clone().unwrap_or_else(|| "UTC".to_owned())),
             ("created", self.created_at.clone()),
         ];
+        known.extend(self.uid.clone().map(|uid| ("unique id", uid)));
         if let Some(limits) = &self.custom {
             known.push(("negotiated", limits.to_string()));
         }

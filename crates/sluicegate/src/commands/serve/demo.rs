@@ -8,6 +8,7 @@ use sluicegate_core::policy::{Bypass, Tier, TierName};
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::Engine;
 use sluicegate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes, WriteError, Writer};
+use sluicegate_store::identity::StoreState;
 use sluicegate_store::key_text::{KeyEnv, SecretText};
 
 use super::ready::Addresses;
@@ -20,7 +21,10 @@ pub(super) struct DemoKey {
 
 /// Makes a demo account and key for each tier of the policy, if the directory is empty.
 pub(super) async fn create(engine: &Engine) -> anyhow::Result<Vec<DemoKey>> {
-    if engine.directory().counts().await?.accounts > 0 {
+    // A store that has lost its accounts is not new.
+    if engine.directory().store_state() != StoreState::Known
+        || engine.directory().counts().await?.accounts > 0
+    {
         return Ok(Vec::new());
     }
     let policy = engine.policy();

@@ -13,6 +13,7 @@ const BAR_MAX: i64 = 32;
 
 #[derive(Deserialize)]
 struct Usage {
+    account: Option<Payer>,
     total: i64,
     overage: i64,
     requests: i64,
@@ -23,6 +24,13 @@ struct Usage {
     open_from: Option<String>,
     torn: u64,
     node: String,
+}
+
+#[derive(Deserialize)]
+struct Payer {
+    name: String,
+    deleted_at: Option<String>,
+    earlier: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -57,7 +65,9 @@ pub(super) fn run(client: &AdminClient, args: &UsageShow) -> anyhow::Result<()> 
 impl Usage {
     fn text(&self) -> String {
         if self.series.is_empty() {
-            return "Nothing was used in this time. Another time: --from 30d\n".to_owned();
+            let nothing = "Nothing was used in this time. Another time: --from 30d\n";
+            let whose = self.whose();
+            return if whose.is_empty() { nothing.to_owned() } else { format!("{nothing}{}", facts(&whose)) };
         }
         let largest = self.series.iter().map(|point| point.total).max().unwrap_or(0);
         let mut chart = table::with_columns(["from", "used", "overage", "requests", "given back", ""]);
@@ -91,7 +101,16 @@ impl Usage {
             self.open_from.as_ref().map_or_else(|| "nothing yet".to_owned(), |open| format!("up to {open}")),
         ));
         facts.push(("node", self.node.clone()));
+        facts.extend(self.whose());
         facts
+    }
+
+    /// What is to be said of the account: that it is deleted, and that others had its name before.
+    fn whose(&self) -> Vec<(&'static str, String)> {
+        let Some(payer) = &self.account else { return Vec::new() };
+        let deleted = payer.deleted_at.as_ref().map(|at| ("deleted", format!("{at}: {}", payer.name)));
+        let earlier = (!payer.earlier.is_empty()).then(|| ("earlier accounts", payer.earlier.join(", ")));
+        deleted.into_iter().chain(earlier).collect()
     }
 }
 

@@ -11,6 +11,13 @@ else
 end
 if kind == 'gone' then
   redis.call('HDEL', ids, id)
+  -- No id begins with a tilde. Under it are the last accounts that had the id, the newest first.
+  local earlier = redis.call('HGET', ids, '~' .. id)
+  earlier = earlier and serial .. ' ' .. earlier or serial
+  if #earlier > 1700 then
+    earlier = string.match(string.sub(earlier, 1, 1700), '^(.*) ')
+  end
+  redis.call('HSET', ids, '~' .. id, earlier)
   redis.call('ZREM', live, serial)
   -- Its keys stay as they are: a key of an account that is gone is revoked.
   local usable = redis.call('HGET', state, 'usable:' .. serial) or 0

@@ -1,5 +1,5 @@
-local id, account_id = ARGV[5], ARGV[6]
-local record_1, record_2, record_3, record_4, after_1, after_2, after_3 = unpack(ARGV, 7)
+local id, account_id, least = ARGV[5], ARGV[6], ARGV[7]
+local record_1, record_2, record_3, record_4, after_1, after_2, after_3 = unpack(ARGV, 8)
 local account = redis.call('HGET', ids, account_id)
 if not account then
   return {'no-account'}
@@ -12,7 +12,7 @@ if tonumber(made) >= 4294967295 then
   return {'too-many'}
 end
 local number = whole(redis.call('HINCRBY', state, 'made:' .. account, 1))
-local serial = whole(redis.call('HINCRBY', state, 'key-serial', 1))
+local serial = next_serial('key-last', least)
 local change = enter(id, '', after_1 .. serial .. after_2 .. number .. after_3)
 redis.call('HSET', keys, id, record_1 .. serial .. record_2 .. account .. record_3 .. number .. record_4)
 redis.call('HSET', key_ids, serial, id)

@@ -14,6 +14,15 @@ local function done(...)
   return answer
 end
 
+-- A serial: at least this, and larger than all before it. Serials are below 2^53, so Lua's numbers hold them exactly.
+-- Earlier versions count theirs in other fields, from 1.
+local function next_serial(field, least)
+  local last = tonumber(redis.call('HGET', state, field) or 0)
+  local serial = whole(math.max(tonumber(least), last + 1))
+  redis.call('HSET', state, field, serial)
+  return serial
+end
+
 -- The place of a key in the list of keys: by account, then by number.
 local function place(account, number)
   return string.format('%020.0f%010.0f', account, number)

@@ -79,11 +79,20 @@ fn a_key_of_a_deleted_account_is_revoked() {
 }
 
 #[test]
+fn an_account_with_a_counted_serial_keeps_the_version_that_has_its_meters_under_its_id() {
+    let counted = AccountRecord { serial: 7, ..account_record() };
+    let (old, new) = (account_text(&counted), account_text(&account_record()));
+    assert!(old.starts_with("{\"v\":1,\"serial\":7,"), "{old}");
+    assert!(new.starts_with("{\"v\":2,\"serial\":9007199254740991,"), "{new}");
+    assert_eq!(account(&old).unwrap(), counted);
+}
+
+#[test]
 fn another_version_is_refused_and_says_what_to_do() {
     let (owner, stored) = (account_record(), stored_key());
-    let newer = account_text(&owner).replacen("\"v\":1", "\"v\":2", 1);
+    let newer = account_text(&owner).replacen("\"v\":2", "\"v\":3", 1);
     let error = account(&newer).unwrap_err();
-    assert!(matches!(&error, RedisError::Newer { found: 2, .. }), "{error}");
+    assert!(matches!(&error, RedisError::Newer { found: 3, .. }), "{error}");
     assert!(error.to_string().contains("upgrade"), "{error}");
     let newer = key_text(&stored, owner.serial).replacen("\"v\":1", "\"v\":3", 1);
     assert!(matches!(key(&newer, &owner), Err(RedisError::Newer { found: 3, .. })));
@@ -94,7 +103,7 @@ fn another_version_is_refused_and_says_what_to_do() {
 fn what_was_never_written_is_an_error_that_names_it() {
     let text = account_text(&account_record());
     for (right, wrong) in [
-        ("\"v\":1,", ""),
+        ("\"v\":2,", ""),
         ("{", "["),
         ("\"id\":\"acme\"", "\"id\":\"a b\""),
         ("\"id\":\"acme\"", "\"id\":7"),
