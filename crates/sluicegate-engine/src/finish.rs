@@ -10,7 +10,7 @@ use sluicegate_core::rule::Amount;
 use sluicegate_core::settle::{Outcome, Readings};
 use sluicegate_core::tariff::{Plan, Request};
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Kind, Record};
+use sluicegate_ledger::Record;
 
 use crate::decision::Decision;
 use crate::engine::{Counters, Engine};

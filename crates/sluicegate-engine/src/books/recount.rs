@@ -13,7 +13,7 @@ use sluicegate_core::rule::{Amount, Rule};
 use sluicegate_core::settle::Readings;
 use sluicegate_core::tariff::{Charges, Plan, Request};
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Position, Record, Spool};
+use sluicegate_ledger::{Kind, Position, Record, Spool};
 use sluicegate_store::meters::MeterTable;
 
 use super::error::CompareError;

@@ -9,7 +9,7 @@ use sluicegate_core::plan::Mode;
 use sluicegate_core::rule::Amount;
 use sluicegate_core::tariff::{Charges, Request};
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Flags, Kind, Record};
+use sluicegate_ledger::{Flags, Record};
 use sluicegate_store::redis::{Homes, Owed, RequestName};
 
 use super::{Shared, ended_name_of};

@@ -84,7 +84,7 @@ proptest! {
         rule in counting_rule(),
         lives in vec((time_step(), any::<bool>(), life()), 200),
     ) {
-        let terms = Terms { rule: rule.clone(), excess: Excess::Refuse(RefusalStatus::TooManyRequests) };
+        let terms = Terms { rule: rule.clone(), excess: Excess::Refuse(RefusalStatus::TooManyRequests), sold: None };
         let mut driver = Driver::new(&[terms], Timestamp::from_secs(1_790_000_000));
         let used = live(&mut driver, &lives);
         for last in (0..used.len()).filter(|last| used[*last].admitted) {

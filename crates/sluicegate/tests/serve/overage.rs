@@ -109,7 +109,7 @@ fn a_refunded_request_does_not_stay_in_overage() {
 
 #[test]
 fn what_is_used_in_an_outage_is_billed_when_the_store_is_told() {
-    let nodes = Nodes::start(POLICY, 1);
+    let mut nodes = Nodes::start(POLICY, 1);
     let bed = &nodes.nodes[0];
     let key = bed.customer("acme", "small");
     charge(bed, &key, 11);

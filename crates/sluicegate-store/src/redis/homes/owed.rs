@@ -30,10 +30,8 @@ impl Owed {
         if let Some(name) = &mut self.name {
             name.used = if repeated { NameUse::Failed } else { NameUse::Refunded };
         }
-        if repeated {
-            if self.request.which == Charges::All {
-                self.request.which = Charges::Again;
-            }
+        if repeated && self.request.which == Charges::All {
+            self.request.which = Charges::Again;
         }
         self
     }
