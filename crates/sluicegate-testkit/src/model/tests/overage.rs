@@ -31,10 +31,10 @@ fn a_refund_takes_back_what_is_no_longer_over() {
     let mut home = Home::default();
     charged(&mut home, billed(TEN, 8), MINUTE);
     charged(&mut home, billed(TEN, 7), MINUTE);
-    assert_eq!(home.refund(&billed(TEN, 8), 0, MINUTE, MINUTE), 5);
+    assert_eq!(home.refund(&billed(TEN, 8), 8, 0, MINUTE, MINUTE), 5);
     assert_eq!(looked(&home, billed(TEN, 1), MINUTE), (7, 0));
     // Of a period that is over nothing is given back.
-    assert_eq!(home.refund(&billed(TEN, 7), 0, MINUTE, 2 * MINUTE), 0);
+    assert_eq!(home.refund(&billed(TEN, 7), 7, 0, MINUTE, 2 * MINUTE), 0);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_share_of_a_limit_bills_from_where_the_limit_did() {
     assert_eq!(charged(&mut home, billed(TEN, 4), MINUTE), (0, 4, 0));
     assert_eq!(charged(&mut home, scaled(4), MINUTE), (0, 8, 0));
     assert_eq!(charged(&mut home, scaled(4), MINUTE), (2, 12, 2));
-    assert_eq!(home.refund(&scaled(4), 0, MINUTE, MINUTE), 2);
+    assert_eq!(home.refund(&scaled(4), 4, 0, MINUTE, MINUTE), 2);
     assert_eq!(charged(&mut home, billed(TEN, 3), MINUTE), (1, 11, 1));
 }
 
@@ -55,9 +55,9 @@ fn a_larger_limit_undoes_nothing_and_bills_beyond_itself() {
     assert_eq!(looked(&home, billed(HUNDRED, 1), MINUTE), (15, 5));
     assert_eq!(charged(&mut home, billed(HUNDRED, 85), MINUTE), (0, 100, 5));
     assert_eq!(charged(&mut home, billed(HUNDRED, 2), MINUTE), (2, 102, 7));
-    assert_eq!(home.refund(&billed(HUNDRED, 50), 0, MINUTE, MINUTE), 2);
+    assert_eq!(home.refund(&billed(HUNDRED, 50), 50, 0, MINUTE, MINUTE), 2);
     // What was recorded before stays, however much is given back.
-    assert_eq!(home.refund(&billed(HUNDRED, 52), 0, MINUTE, MINUTE), 0);
+    assert_eq!(home.refund(&billed(HUNDRED, 52), 52, 0, MINUTE, MINUTE), 0);
     assert_eq!(looked(&home, billed(HUNDRED, 1), MINUTE), (0, 5));
     assert_eq!(looked(&home, billed(HUNDRED, 1), 2 * MINUTE), (0, 0));
 }
@@ -68,7 +68,7 @@ fn a_smaller_limit_never_bills_what_was_included_when_it_was_used() {
     charged(&mut home, billed(HUNDRED, 60), MINUTE);
     assert_eq!(charged(&mut home, billed(TEN, 4), MINUTE), (4, 64, 4));
     assert_eq!(charged(&mut home, billed(FIVE, 1), MINUTE), (1, 65, 5));
-    assert_eq!(home.refund(&billed(FIVE, 3), 0, MINUTE, MINUTE), 1);
+    assert_eq!(home.refund(&billed(FIVE, 3), 3, 0, MINUTE, MINUTE), 1);
     // The next period begins anew.
     assert_eq!(charged(&mut home, billed(FIVE, 8), 2 * MINUTE), (3, 8, 3));
 }
