@@ -49,7 +49,7 @@ impl Flags {
     pub const OWED: Self = Self(1 << 2);
     /// The shared store has to be told of its name, and was not when it was written.
     pub const UNNAMED: Self = Self(1 << 3);
-    /// A refund because the request failed: it returns what was sold, and nothing to the limits that protect the service.
+    /// A refund because the request failed: it returns what was sold, and nothing to limits that protect the service.
     pub const FAILED: Self = Self(1 << 4);
     /// The meters are an overflow bucket, which callers share that do not know each other: nothing is returned to it.
     pub const OVERFLOW: Self = Self(1 << 5);

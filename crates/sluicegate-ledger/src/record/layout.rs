@@ -6,7 +6,7 @@
 //!  84  zero    86  skipped   88  cost  96  overage 104 idempotency: key, request   120  reserved
 //! ```
 //!
-//! `skipped` and `reserved` are the settlement of a refund or a correction. Programs that did not know them wrote zeros.
+//! `skipped` and `reserved` are the settlement of a refund or a correction. Older programs wrote zeros there.
 //!
 //! The checksum covers the record's position too: bytes that stray to another slot are not taken for a record.
 //! The first word is never zero and is written last, so a slot whose first word is zero holds no whole record.

@@ -1,7 +1,7 @@
 
--- Token buckets that owe more than their burst. An overdrawn bucket is marked: its instant is written with a microsecond
--- less, and a fraction that has a whole one more. Without the mark an instant far ahead comes from a clock that stepped
--- back.
+-- Token buckets that owe more than their burst. An overdrawn bucket is marked: its instant is written with a
+-- microsecond less, and a fraction that has a whole one more. Without the mark an instant far ahead comes from a clock
+-- that stepped back.
 
 -- The instant of a bucket, and whether it is overdrawn.
 local function unmarked(limit)
