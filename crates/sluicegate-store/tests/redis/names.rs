@@ -292,7 +292,7 @@ fn names_come_and_go_as_in_a_model(engine: Engine) {
     for decision in 1..600_u128 {
         now = now.plus(Nanos::from_secs(u32::try_from(dice.below(9_000)).unwrap()));
         let key = dice.below(6);
-        let name = RequestName { key, ..self::name(dice.below(2), decision) };
+        let name = RequestName { key, ..name(dice.below(2), decision) };
         names.retain(|_, held| held.until > now);
         if dice.below(4) == 0 && !charged.is_empty() {
             let (name, at) = charged.remove(usize::try_from(dice.below(charged.len() as u64)).unwrap());

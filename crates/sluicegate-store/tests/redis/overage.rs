@@ -50,7 +50,7 @@ fn a_refund_takes_back_what_is_no_longer_over(engine: Engine) {
         let first = ask(8, Mode::Charge);
         assert_eq!(said(&first), (0, 8, 0));
         assert_eq!(said(&ask(7, Mode::Charge)), (5, 15, 5));
-        let refund = Mode::Refund { charged_at: first.now };
+        let refund = Mode::Refund { charged_at: first.now, reserved: Amount::new(50).unwrap() };
         assert_eq!(said(&ask(8, refund)), (5, 7, 0));
         assert_eq!(said(&ask(20, Mode::Force)), (17, 27, 17));
         assert_eq!(said(&ask(7, refund)), (7, 20, 10));
@@ -66,7 +66,14 @@ fn a_change_of_the_quota_undoes_nothing_and_bills_nothing_twice(engine: Engine) 
         assert_eq!(said(&first), (5, 15, 5));
         assert_eq!(said(&ask(&large, 1, Mode::Peek)), (0, 15, 5));
         assert_eq!(said(&ask(&large, 90, Mode::Charge)), (5, 105, 10));
-        assert_eq!(said(&ask(&large, 50, Mode::Refund { charged_at: first.now })), (5, 55, 5));
+        assert_eq!(
+            said(&ask(
+                &large,
+                50,
+                Mode::Refund { charged_at: first.now, reserved: Amount::new(50).unwrap() }
+            )),
+            (5, 55, 5)
+        );
         // Half the size for a while is no change: what is billed begins where it did.
         let half = large.scaled(sluicegate_core::policy::Percent::new(50).unwrap());
         assert_eq!(said(&ask(&half, 20, Mode::Charge)), (0, 75, 5));
