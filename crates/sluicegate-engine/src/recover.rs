@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::num::NonZeroU32;
 
 use sluicegate_core::image::BadImage;
 use sluicegate_core::plan::{HomeId, Mode};
@@ -234,7 +233,7 @@ impl Replay<'_> {
         };
         let request = Request {
             home: record.home,
-            key: NonZeroU32::new(record.key_number),
+            key: record.tagged_key_number(),
             route: self.snapshot.route_of_number(record.route),
             cost,
             now: record.at,

@@ -3,7 +3,6 @@
 //! The spool is the journal. A record that is owed says so, and is settled in the store under its position, which the
 //! store takes once: neither a lost answer nor a crash settles it twice.
 
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -174,7 +173,7 @@ impl Engine {
         let which = if record.flags.contains(Flags::DEGRADED) { Charges::Quotas } else { Charges::Amounts };
         let request = Request {
             home: record.home,
-            key: NonZeroU32::new(record.key_number),
+            key: record.tagged_key_number(),
             route: policy.route_of_number(record.route),
             cost: Amount::new(record.cost)?,
             now: self.now(),

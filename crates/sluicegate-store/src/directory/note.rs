@@ -18,6 +18,8 @@ pub enum Deed {
     ResetClient,
     /// A meter was set to what the ledger says.
     RepairMeter,
+    /// Roll-ups were counted again from the records.
+    RepairRollups,
 }
 
 impl Deed {
@@ -27,6 +29,7 @@ impl Deed {
             Self::Unblock => "block.delete",
             Self::ResetClient => "client.reset",
             Self::RepairMeter => "meter.repair",
+            Self::RepairRollups => "rollup.repair",
         }
     }
 }
