@@ -18,6 +18,7 @@ mod reload;
 mod repeats;
 mod shared_place;
 mod sliding_log;
+mod test_keys;
 mod thresholds;
 mod thresholds_shared;
 mod throttle;
