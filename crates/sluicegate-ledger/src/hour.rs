@@ -51,6 +51,11 @@ impl Hour {
         Self(self.0 - self.0 % DAY_HOURS)
     }
 
+    /// The end of a range of hours, which may lie behind the last.
+    pub(crate) const fn end_of_range(number: u32) -> Self {
+        Self(number)
+    }
+
     /// The hour that begins the month.
     pub fn month(self) -> Self {
         let date = self.date();

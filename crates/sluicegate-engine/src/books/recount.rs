@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use sluicegate_core::book::LimitId;
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::limit::{Axis, LimitName, Per};
 use sluicegate_core::plan::{ChargePlan, Due, HomeId, Mode};
 use sluicegate_core::rule::concurrency::SlotId;
@@ -50,7 +51,7 @@ pub(super) type Used = BTreeMap<Quota, u64>;
 /// Quotas counted once more.
 pub(super) struct Shadow<'s> {
     policy: &'s PolicySnapshot,
-    accounts: &'s Accounts,
+    pub(super) accounts: &'s Accounts,
     meters: MeterTable,
 }
 
@@ -74,7 +75,7 @@ impl<'s> Shadow<'s> {
         };
         let request = Request {
             home: account.home,
-            key: NonZeroU32::new(record.key_number),
+            key: record.tagged_key_number(),
             route: self.policy.route_of_number(record.route),
             cost,
             now: record.at,
@@ -83,6 +84,21 @@ impl<'s> Shadow<'s> {
             slot: SlotId(0),
         };
         self.meters.settle(&account.plan.tariff.plan(&request), &mut Readings::new());
+    }
+
+    /// What one account has used, as bytes.
+    pub(super) fn image(&self, home: HomeId, now: Timestamp) -> Vec<u8> {
+        let mut image = Vec::new();
+        self.meters.image_of(home, now, &mut image, || ());
+        image
+    }
+
+    /// Puts back what one account has used.
+    pub(super) fn restore(&self, home: HomeId, image: &[u8]) -> Result<(), CompareError> {
+        if !image.is_empty() {
+            self.meters.restore(home, image)?;
+        }
+        Ok(())
     }
 
     /// What they have used.
@@ -112,11 +128,14 @@ pub(super) fn used(meters: &MeterTable, accounts: &Accounts, now: Timestamp) -> 
     used
 }
 
-/// Whose meters of an account have to be looked at: all keys', and each one's own.
+/// Whose meters of an account have to be looked at: all live keys', all test keys', and each one's own.
 pub(super) fn looks(account: &Counted) -> impl Iterator<Item = (Option<NonZeroU32>, fn(Per) -> bool)> + '_ {
     let shared: fn(Per) -> bool = |per| per == Per::Account;
     let own: fn(Per) -> bool = |per| per != Per::Account;
-    std::iter::once((None, shared)).chain(account.keys.iter().map(move |key| (Some(*key), own)))
+    let has_test_keys = account.keys.iter().any(|key| KeyEnv::of_tagged(*key) == KeyEnv::Test);
+    let test = has_test_keys.then_some((Some(KeyEnv::TEST_KEYS), shared));
+    let keys = account.keys.iter().filter(|key| KeyEnv::untag(**key).is_some());
+    std::iter::once((None, shared)).chain(test).chain(keys.map(move |key| (Some(*key), own)))
 }
 
 /// Looks at every meter of an account.

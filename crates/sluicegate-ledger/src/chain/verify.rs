@@ -10,8 +10,10 @@ use super::checkpoint::{self, Checkpoint};
 use super::error::{FirstBad, VerifyError, Why};
 use super::key::PublicKey;
 use super::line::{Found, Head, Line, SegmentLine};
+use super::rollup::SignedRollup;
 use super::sums::{self, SUM_BYTES};
-use super::{key, log};
+use super::{key, log, rollup};
+use crate::hour::Hour;
 use crate::record::layout::SLOT_BYTES;
 use crate::spool::{Position, segment};
 use sluicegate_core::digest::Digest;
@@ -29,6 +31,12 @@ pub struct Verified {
     pub pruned: u64,
     /// Slots of the chained segments that never held a whole record.
     pub incomplete: u64,
+    /// How many rows of usage are what was signed of them, or what the records come to.
+    pub rows: u64,
+    /// What was signed of closed hours, in order.
+    pub rollups: Vec<SignedRollup>,
+    /// Rows of hours before it may be gone.
+    pub shed: Hour,
     /// All segments before it are in the chain.
     pub end: Position,
     /// What was signed last, of what is not in the chain yet.
@@ -82,6 +90,9 @@ pub fn verify_and_tell(
             records: 0,
             pruned: 0,
             incomplete: 0,
+            rows: 0,
+            rollups: Vec::new(),
+            shed: Hour::FIRST,
             end: Position(0),
             checkpoint: None,
         },
@@ -116,6 +127,9 @@ fn without_chain(
         records: 0,
         pruned: 0,
         incomplete: 0,
+        rows: 0,
+        rollups: Vec::new(),
+        shed: Hour::FIRST,
         end: Position(0),
         checkpoint: None,
     })
@@ -152,7 +166,9 @@ impl Verifier<'_> {
             let line = found.line().filter(|_| head.link == found.link).ok_or_else(|| bad(Why::Line))?;
             let key = match (self.verified.key, line) {
                 (None, Line::Key(key)) => key,
-                (Some(key), Line::Segment(_) | Line::Pruned { .. }) => key,
+                (Some(key), Line::Segment(_) | Line::Pruned { .. } | Line::Rollup(_) | Line::Shed { .. }) => {
+                    key
+                }
                 _ => return Err(bad(Why::Line).into()),
             };
             if expected.is_some_and(|expected| expected != key) {
@@ -164,6 +180,11 @@ impl Verifier<'_> {
             self.verified.key = Some(key);
             self.head = head;
             self.links.push(head.link);
+            match line {
+                Line::Rollup(rollup) => self.verified.rollups.push(rollup),
+                Line::Shed { before, .. } => self.verified.shed = self.verified.shed.max(before),
+                _ => {}
+            }
             if let Line::Segment(segment) = line {
                 let is_next =
                     self.verified.segments + self.verified.pruned == 0 || segment.first == self.verified.end;
@@ -178,6 +199,7 @@ impl Verifier<'_> {
         if self.verified.key.is_none() {
             return Err(FirstBad::line(&self.path, 1, Why::Cut).into());
         }
+        self.verified.rollups = rollup::latest(self.verified.rollups.drain(..));
         Ok(())
     }
 

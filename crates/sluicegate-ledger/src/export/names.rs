@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::error::ExportError;
-use crate::hour::Hour;
+use crate::quarter::Quarter;
+use crate::record::Unit;
 use crate::usage::{Marks, Row, Sums};
 
 /// Something that records have a number for.
@@ -35,8 +36,8 @@ impl<F: Fn(Named) -> Option<String> + Send + Sync> Names for F {
 /// A row with names. Nothing where there is none, such as the account of a caller without a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedRow {
-    /// The hour it is counted in.
-    pub hour: Hour,
+    /// The quarter of an hour it is counted in.
+    pub start: Quarter,
     /// The id of the account.
     pub account: Option<String>,
     /// The id of the key.
@@ -45,6 +46,8 @@ pub struct NamedRow {
     pub route: Option<String>,
     /// The name of the tier.
     pub tier: Option<String>,
+    /// What its amounts count.
+    pub unit: Unit,
     /// What is said of it.
     pub marks: Marks,
     /// How much.
@@ -68,11 +71,12 @@ impl<'n> Lexicon<'n> {
     pub(crate) fn name(&mut self, row: &Row) -> Result<NamedRow, ExportError> {
         let key = row.key;
         Ok(NamedRow {
-            hour: key.hour,
+            start: key.quarter,
             account: self.find(Named::Account(key.account), key.account)?,
             key: self.find(Named::Key(key.key), key.key)?,
             route: self.find(Named::Route(key.route), u64::from(key.route))?,
             tier: self.find(Named::Tier(key.tier), u64::from(key.tier))?,
+            unit: key.unit,
             marks: key.marks,
             sums: row.sums,
         })

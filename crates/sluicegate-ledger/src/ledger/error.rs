@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::{fmt, io};
 
 use crate::chain::ChainError;
-use crate::usage::BookError;
+use crate::usage::{BookError, RollError};
 
 /// Why a ledger could not be opened.
 #[derive(Debug)]
@@ -115,6 +115,45 @@ impl From<BookError> for PruneError {
 }
 
 impl From<ChainError> for PruneError {
+    fn from(error: ChainError) -> Self {
+        Self::Chain(error)
+    }
+}
+
+/// Why roll-ups could not be set right.
+#[derive(Debug)]
+pub enum RepairError {
+    /// The book failed, or the records.
+    Roll(RollError),
+    /// They are set right, and could not be signed. They are with the next checkpoint.
+    Chain(ChainError),
+}
+
+impl fmt::Display for RepairError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Roll(error) => error.fmt(f),
+            Self::Chain(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for RepairError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Roll(error) => Some(error),
+            Self::Chain(error) => Some(error),
+        }
+    }
+}
+
+impl From<RollError> for RepairError {
+    fn from(error: RollError) -> Self {
+        Self::Roll(error)
+    }
+}
+
+impl From<ChainError> for RepairError {
     fn from(error: ChainError) -> Self {
         Self::Chain(error)
     }

@@ -6,7 +6,7 @@ use std::io::Read;
 use csv::StringRecord;
 
 use super::Totals;
-use crate::hour::Hour;
+use crate::quarter::Quarter;
 
 /// The most problems that are told of.
 const PROBLEMS_MAX: usize = 100;
@@ -104,13 +104,13 @@ impl Columns {
         let field = |column: usize| record.get(column).unwrap_or_default();
         let hour = self
             .hour
-            .map(|column| field(column).parse::<Hour>().map_err(|error| wrong(column, error.to_string())));
+            .map(|column| field(column).parse::<Quarter>().map_err(|error| wrong(column, error.to_string())));
         let total = parse_total(field(self.total))
             .ok_or_else(|| wrong(self.total, format!("`{}` is not a whole number", field(self.total))))?;
         if total.unsigned_abs() > TOTAL_MAX {
             return Err(wrong(self.total, format!("`{}` is more than anybody can use", field(self.total))));
         }
-        totals.add(field(self.account), hour.transpose()?, total);
+        totals.add(field(self.account), hour.transpose()?.map(Quarter::hour), total);
         Ok(())
     }
 }
@@ -135,7 +135,7 @@ mod tests {
         let bill = "\u{feff}Quantity,Note,ACCOUNT,Hour\n 12.00 ,\"a, b\",acct_1,2026-09-21T13:00:00Z\n\
                     3,,acct_1,2026-09-21T15:00:00+02:00\n-2,,acct_2,2026-09-21T14:00:00Z\n";
         let totals = read(bill).unwrap();
-        let hour = "2026-09-21T13:00:00Z".parse().unwrap();
+        let hour: crate::hour::Hour = "2026-09-21T13:00:00Z".parse().unwrap();
         assert_eq!(totals.get("acct_1", Some(hour)), 15);
         assert_eq!(totals.get("acct_2", Some(hour.next())), -2);
     }
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(
             read(bill).unwrap_err(),
             [
-                "line 3, column 2: `yesterday` is not the beginning of an hour, such as 2026-11-16T05:00:00Z",
+                "line 3, column 2: `yesterday` is not the beginning of a quarter of an hour, such as 2026-11-16T05:15:00Z",
                 "line 4, column 3: `1.5` is not a whole number",
                 "line 5: it has 2 columns where the header has 3",
                 "line 6, column 3: `` is not a whole number",
