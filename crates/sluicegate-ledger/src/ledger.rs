@@ -19,7 +19,7 @@ pub use settings::LedgerSettings;
 
 use crate::chain::{
     self, AuditCheck, Chain, ChainError, Checked, Checkpoint, Extended, PublicKey, SignedRollup, Verified,
-    VerifyError, audit,
+    VerifyError, Why, audit,
 };
 use crate::export::{self, ExportError, Exported, Format, Names};
 use crate::hour::Hour;
@@ -266,6 +266,20 @@ impl Ledger {
 
     /// The same, and says how far it has come.
     pub fn verify_and_tell(
+        dir: &Path,
+        spool: &Path,
+        expected: Option<PublicKey>,
+        tell: &mut dyn FnMut(Checked),
+    ) -> Result<Verified, VerifyError> {
+        let verified = Self::verify_once(dir, spool, expected, tell);
+        if matches!(&verified, Err(VerifyError::Bad(bad)) if bad.why == Why::Rollup) {
+            // Rows may have been removed or signed anew since the lines were read.
+            return Self::verify_once(dir, spool, expected, tell);
+        }
+        verified
+    }
+
+    fn verify_once(
         dir: &Path,
         spool: &Path,
         expected: Option<PublicKey>,

@@ -125,23 +125,30 @@ impl Reader<'_> {
         let hourly = book::hourly_before(self.connection).map_err(|error| self.failed(error))?;
         let mut sums: BTreeMap<RowKey, (Sums, Sums)> = BTreeMap::new();
         let mut coming = closings.iter().peekable();
-        let mut first_open = Hour::FIRST;
+        let (mut first_open, mut first) = (Hour::FIRST, None);
         records(standing.position, &mut |position, record| {
             while let Some(closing) = coming.next_if(|closing| closing.position <= position) {
                 first_open = closing.hour;
             }
+            first.get_or_insert(position);
             let key = RowKey::of(record, first_open);
             let key = if position < hourly { key.hourly() } else { key };
             if position >= standing.began && key.hour() >= open {
                 sums.entry(key).or_default().1 += Sums::of(record);
             }
         })?;
+        // Where nothing is signed yet, records of old hours may be gone already.
+        let is_whole = first.is_none_or(|first| first <= standing.began);
+        let known =
+            if is_whole { open } else { closings::first_whole_hour(&closings, first.unwrap_or_default()) };
+        let from = open.max(known);
         let mut rows = 0;
-        self.each_row(open..crate::hour::ALL_HOURS.end, |row| {
+        self.each_row(from..crate::hour::ALL_HOURS.end, |row| {
             rows += 1;
             sums.entry(row.key).or_default().0 += row.sums;
         })?;
-        match sums.iter().find(|(_, (book, records))| book != records) {
+        let mut compared = sums.iter().filter(|(key, _)| key.hour() >= from);
+        match compared.find(|(_, (book, records))| book != records) {
             Some((key, _)) => Err(self.bad(Some(key.hour()))),
             None => Ok(rows),
         }

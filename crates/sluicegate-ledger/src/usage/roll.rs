@@ -78,13 +78,16 @@ struct Pace {
     /// Where hours were closed the next time, when the book was made the first time.
     closes_at: Option<Position>,
     floor: Hour,
+    /// Records before it were rolled up by the hour, and are again.
+    hourly_before: Position,
 }
 
 impl Pace {
     fn at(connection: &Connection, position: Position) -> Result<Self, BookError> {
         let sql = "SELECT min(position) FROM closings WHERE position > ?1";
         let next: Option<i64> = connection.query_row(sql, [position.0.cast_signed()], |row| row.get(0))?;
-        Ok(Self { closes_at: next.map(|it| Position(it.cast_unsigned())), floor: book::floor(connection)? })
+        let (floor, hourly_before) = (book::floor(connection)?, book::hourly_before(connection)?);
+        Ok(Self { closes_at: next.map(|it| Position(it.cast_unsigned())), floor, hourly_before })
     }
 }
 
@@ -102,7 +105,9 @@ impl Batch {
         let mut rolled = Rolled { position: from.position, ..Rolled::default() };
         while rolled.position.0 < end && tally.len() < ROWS_MAX {
             let until = Position(end.min(rolled.position.0.saturating_add(CHUNK_RECORDS)));
-            let report = spool.read_until(rolled.position, until, |_, record| tally.count(record))?;
+            let report = spool.read_until(rolled.position, until, |position, record| {
+                tally.count(record, position < pace.hourly_before);
+            })?;
             rolled.records += report.read;
             rolled.holes += report.holes;
             rolled.torn += report.torn;

@@ -23,8 +23,9 @@ impl Tally {
     }
 
     #[inline]
-    pub(crate) fn count(&mut self, record: &Record) {
+    pub(crate) fn count(&mut self, record: &Record, is_hourly: bool) {
         let key = RowKey::of(record, self.open);
+        let key = if is_hourly { key.hourly() } else { key };
         if key.hour() >= self.floor {
             *self.rows.entry(key).or_default() += Sums::of(record);
         }

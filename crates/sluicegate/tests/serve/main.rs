@@ -36,6 +36,7 @@ mod readme;
 mod repeats;
 mod repeats_of_nodes;
 mod resp;
+mod rollups;
 mod secured_stores;
 mod settling;
 mod shown;
