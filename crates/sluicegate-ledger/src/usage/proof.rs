@@ -141,7 +141,7 @@ impl Reader<'_> {
         let is_whole = first.is_none_or(|first| first <= standing.began);
         let known =
             if is_whole { open } else { closings::first_whole_hour(&closings, first.unwrap_or_default()) };
-        let from = open.max(known);
+        let from = open.max(known).max(book::floor(self.connection).map_err(|error| self.failed(error))?);
         let mut rows = 0;
         self.each_row(from..crate::hour::ALL_HOURS.end, |row| {
             rows += 1;

@@ -39,12 +39,16 @@ fn a_sum_that_was_changed_in_the_database_is_found_and_set_right_from_the_record
     for _ in 0..7 {
         assert_eq!(bed.check(&json!({"key": key})).json()["allowed"], true);
     }
+    // Whoever exports has everything rolled up.
+    assert!(export(&bed, "csv").lines().count() > 1);
     stop(&mut bed);
     let (status, said) = verify(&bed);
-    assert_eq!((status, &said["rollups"]), (0, &json!(1)), "{said}");
+    assert!(status == 0 && said["rollups"].as_u64() >= Some(1), "{said}");
     let database = Connection::open(bed.data_dir().join("ledger/usage.db")).unwrap();
     for table in ["quarters", "account_quarters"] {
-        assert_eq!(database.execute(&format!("UPDATE {table} SET charged = 1"), []).unwrap(), 1);
+        let last = "quarter = (SELECT max(quarter) FROM quarters)";
+        let changed = database.execute(&format!("UPDATE {table} SET charged = charged + 5 WHERE {last}"), []);
+        assert_eq!(changed.unwrap(), 1);
     }
     drop(database);
     let (status, said) = verify(&bed);
@@ -53,14 +57,10 @@ fn a_sum_that_was_changed_in_the_database_is_found_and_set_right_from_the_record
     assert!(said["file"].as_str().unwrap().ends_with("usage.db"), "{said}");
 
     bed.restart();
-    assert_eq!(bed.get("/admin/v1/usage?account=acme")["total"], 1);
+    assert_eq!(bed.get("/admin/v1/usage?account=acme")["total"], 12);
     let repair = "/admin/v1/usage/reconcile?against=records&repair=true";
     let repaired = bed.admin(Asked::new("POST", repair)).json();
-    assert_eq!(
-        (&repaired["repaired"], &repaired["differences"][0]["other"]),
-        (&json!(1), &json!(7)),
-        "{repaired}"
-    );
+    assert_eq!((&repaired["repaired"], &repaired["drift"]["units"]), (&json!(1), &json!(5)), "{repaired}");
     assert_eq!(bed.get("/admin/v1/usage?account=acme")["total"], 7);
     assert_eq!(bed.get("/admin/v1/audit")["items"][0]["action"], "rollup.repair");
     stop(&mut bed);
