@@ -83,12 +83,6 @@ impl Book {
         let sql = "SELECT value FROM meta WHERE key = ?1";
         Ok(self.reader.lock().query_row(sql, [key], |row| row.get(0)).optional()?)
     }
-
-    /// Keeps something under a name.
-    pub fn set_meta(&self, key: &str, value: &[u8]) -> Result<(), BookError> {
-        self.writer.lock().execute("INSERT OR REPLACE INTO meta VALUES (?1, ?2)", (key, value))?;
-        Ok(())
-    }
 }
 
 /// How far the book has come.
