@@ -30,7 +30,7 @@ pub(crate) fn record(
         unit: Unit::Requests,
         cost: cost.map_or(0, Amount::get),
         overage,
-        idempotency: permit.idempotency,
+        idempotency: permit.name.map(|name| name.idempotency),
         flags: permit.flags,
     }
 }
