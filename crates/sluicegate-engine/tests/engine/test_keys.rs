@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sluicegate_core::key_env::KeyEnv;
 use sluicegate_engine::books::Others;
-use sluicegate_engine::{Books, CallerRequest, Hold};
+use sluicegate_engine::{Books, CallerRequest, Hold, Name};
 use sluicegate_ledger::{Position, Record};
 use sluicegate_testkit::redis::{Engine as Kind, RedisServer};
 use tokio::runtime::Runtime;
@@ -114,4 +114,19 @@ async fn they_are_apart_in_redis_too() {
     let mut records = Vec::new();
     node.spool().read(Position(0), |_, record| records.push(*record)).unwrap();
     assert_eq!(told(&records), [(KeyEnv::Test, 9, 0), (KeyEnv::Live, 12, 2), (KeyEnv::Test, 1, 0)]);
+}
+
+#[test]
+fn a_name_that_a_test_key_has_used_is_not_free_for_a_live_key() {
+    let place = Place::new(PLANS);
+    let live = place.caller("plain");
+    let test = place.key_for(KeyEnv::Test, "acct-plain", &[]);
+    let named = |key| CallerRequest {
+        idempotency_key: Some(Name::Given { text: "order-7", query: None }),
+        ..request(key)
+    };
+    for caller in [&test, &live, &test, &live] {
+        assert_eq!(answer(&place.ask(&named(&caller.key), NOW)), "200");
+    }
+    assert_eq!(told(&place.records()), [(KeyEnv::Test, 1, 0), (KeyEnv::Live, 1, 0)]);
 }
