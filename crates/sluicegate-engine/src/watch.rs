@@ -33,13 +33,15 @@ pub(crate) struct Watch {
     pub(crate) origins: Origins,
     /// Homes whose meters changed without a record in the spool.
     pub(crate) touched: Touched,
-    seats: Seats,
+    /// The same of subjects that come with the question: however many there are, they take nobody's place.
+    pub(crate) touched_asked: Touched,
+    pub(crate) seats: Seats,
     standings: Standings,
     plans: PlanCache<Size>,
 }
 
 impl Watch {
-    /// For this many clients with meters of their own. `random` is something that no other process has.
+    /// For this many clients with meters of their own, and as many subjects that come with the question. `random` is something that no other process has.
     pub(crate) fn new(homes: &HomeHasher, random: u64, clients_max: usize, blocks: Blocking) -> Self {
         Self {
             edge: EdgeTable::default(),
@@ -47,13 +49,14 @@ impl Watch {
             blocks,
             origins: Origins::default(),
             touched: Touched::default(),
-            seats: Seats::new(homes.clone(), random, clients_max),
+            touched_asked: Touched::default(),
+            seats: Seats::new(homes, random, clients_max),
             standings: Standings::default(),
             plans: PlanCache::default(),
         }
     }
 
-    /// How many homes there may be before newcomers share.
+    /// How many clients may have homes before newcomers share.
     pub(crate) fn clients_max(&self) -> usize {
         self.seats.clients_max()
     }

@@ -68,6 +68,13 @@ impl TokenBucket {
     /// The longest time, in years of 365 days, that an empty bucket may take to fill.
     pub const FILL_YEARS_MAX: u64 = 100;
 
+    /// Stands for all buckets whose numbers are not remembered: what is owed there is a time. No debt is longer than
+    /// this one takes to fill.
+    pub const BY_TIME: Self = match Self::new(1, Window::MAX, 91) {
+        Ok(bucket) => bucket,
+        Err(_) => unreachable!(),
+    };
+
     /// The bucket, unless one of its numbers is out of range.
     pub const fn new(amount: u64, window: Window, burst: u64) -> Result<Self, BadBucket> {
         if amount == 0 || amount > Self::AMOUNT_MAX {
@@ -172,6 +179,11 @@ impl TokenBucket {
     /// The instant under this rule that leaves as many units used at `now` as `tat` does under `old`,
     /// fractions included and rounded up, but no more than ten times the burst.
     pub fn carry_over(&self, old: &Self, tat: Tat, now: Timestamp) -> Tat {
+        if *old == Self::BY_TIME {
+            // In which units is not known: what is owed stays owed as a time.
+            let debt = self.debt::<u128>(self.refraction(tat).unwrap_or(tat), now);
+            return self.tat_of(debt.min(self.parts_of(self.reach)), now);
+        }
         let debt = old.debt::<u128>(tat, now);
         let (units, rest) = (debt / u128::from(old.unit), debt % u128::from(old.unit));
         let fraction = (rest * u128::from(self.unit)).div_ceil(u128::from(old.unit));
@@ -182,7 +194,18 @@ impl TokenBucket {
     /// back, and without this the bucket would refuse until the clock had caught up.
     #[inline]
     pub fn mended(&self, tat: Tat, now: Timestamp) -> Option<Tat> {
-        self.emptied_beyond(self.reach, tat, now)
+        let tat = match self.refraction(tat) {
+            None => return self.emptied_beyond(self.reach, tat, now),
+            Some(tat) => tat,
+        };
+        Some(self.emptied_beyond(self.reach, tat, now).unwrap_or(tat))
+    }
+
+    /// The instant rounded up, if its fraction is none of this bucket's: it was written under another of those that
+    /// [`TokenBucket::BY_TIME`] stands for.
+    #[inline]
+    pub fn refraction(&self, tat: Tat) -> Option<Tat> {
+        (tat.parts >= self.parts).then(|| Tat { nanos: tat.nanos.saturating_add(1), parts: 0 })
     }
 
     /// An empty bucket's instant instead of `tat`, if that is further ahead than an empty bucket explains.

@@ -11,11 +11,12 @@ use sluicegate_core::tariff::Plan;
 use sluicegate_core::time::{Nanos, Timestamp};
 
 use super::plans::Size;
+use super::seat::Seated;
 use super::standings::Standing;
 use sluicegate_core::block::Caller as Blockable;
 
 use crate::ErrorCode;
-use crate::abuse::{EdgeVerdict, Seat, Squeeze};
+use crate::abuse::{EdgeVerdict, Squeeze};
 use crate::decide::{Caller, Way, refusal};
 use crate::decision::{Denial, StoreMode};
 use crate::engine::{Counters, Engine};
@@ -32,7 +33,7 @@ pub(crate) struct Watched {
     /// What pressure on its address leaves of its limits.
     share: Percent,
     /// Where it sits, if it shares its home with others.
-    seat: Option<Seat>,
+    seat: Option<Seated>,
 }
 
 impl Watched {
@@ -88,22 +89,36 @@ impl Engine {
                 watched.share = pressure.squeeze_to;
             }
         }
+        self.seat(way, &mut watched, client.address.unwrap_or(0), plan);
+        watched
+    }
+
+    /// A name that a front end vouches for, and that the directory does not know.
+    pub(crate) fn watch_stranger(&self, way: &Way<'_>, home: HomeId, plan: &Plan) -> Watched {
+        let mut watched = Watched::key(home, Sharer::ALL);
+        // Half of a keyed hash is one.
+        let name = (home.0 >> 64) as u64;
+        self.seat(way, &mut watched, name, plan);
+        watched
+    }
+
+    /// Has a caller share the home of others, if there are too many of its kind.
+    fn seat(&self, way: &Way<'_>, watched: &mut Watched, address: u64, plan: &Plan) {
         // Meters that are shared by nodes are the store's, and end there by themselves.
         if (self.shared.is_none() || self.store_mode() == StoreMode::Degraded)
-            && let Some(seat) = self.watch.seats.shared(client, plan, &self.meters, way.now)
+            && let Some(seated) = self.watch.seats.shared(watched.home, address, plan, &self.meters, way.now)
         {
             Counters::count(&self.counters.crowded);
-            watched.home = seat.home;
-            watched.seat = Some(seat);
+            watched.home = seated.seat.home;
+            watched.seat = Some(seated);
         }
-        watched
     }
 
     /// Whether more share a caller's home by now than its plan was made for: others sat down after it, and used what is
     /// theirs before it. A refusal under that plan says nothing.
     #[cold]
     pub(crate) fn has_grown(&self, watched: &mut Watched) -> bool {
-        let grown = watched.seat.as_ref().and_then(|seat| self.watch.seats.grown(seat));
+        let grown = watched.seat.as_ref().and_then(|seated| self.watch.seats.grown(seated));
         watched.seat = grown.or(watched.seat);
         grown.is_some()
     }
@@ -139,7 +154,7 @@ impl Engine {
     #[cold]
     fn sized(&self, sold: &Arc<Plan>, watched: &Watched, bucket: Option<Bucket>) -> Arc<Plan> {
         let share = bucket.map_or(Percent::FULL, Bucket::share).and(watched.share);
-        let size = Size { share, bucket, members_log2: watched.seat.map(|seat| seat.members_log2) };
+        let size = Size { share, bucket, members_log2: watched.seat.map(|seated| seated.seat.members_log2) };
         self.watch.plans.of(sold, size, |sold| {
             let enter = |limit: &_| self.meters.enter(limit);
             if let Some(log2) = size.members_log2 {
