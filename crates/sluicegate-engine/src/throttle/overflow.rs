@@ -177,8 +177,8 @@ impl Demand {
 
     /// What a subject is told of its limit.
     fn limit_now(&self, untouched: &LimitNow, reading: Reading) -> LimitNow {
-        let room = (u128::from(reading.room) << reading.members_log2) * u128::from(self.amount)
-            / u128::from(self.window.max(1));
+        let room = u128::from(reading.room) << reading.members_log2;
+        let room = room.saturating_mul(u128::from(self.amount)) / u128::from(self.window.max(1));
         let remaining = u64::try_from(room).unwrap_or(u64::MAX).min(untouched.capacity);
         let used = untouched.capacity - remaining;
         let reset = Nanos(self.time(used, 0));

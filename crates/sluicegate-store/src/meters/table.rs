@@ -143,11 +143,16 @@ impl MeterTable {
             return settle_nowhere(plan, readings, then);
         }
         let outcome = cell.with(|home| home.settle(plan, &self.book, readings));
+        let is_new = cell.with(|home| !home.is_counted());
+        if is_new {
+            cell.with(|home| self.set_counted(partition, home, true));
+        }
         if outcome.changes_meters(plan.mode) {
             then(outcome);
         }
-        if !cell.with(|home| home.is_counted()) {
-            self.count_in(partition, cell);
+        if is_new {
+            drop(cell);
+            self.make_room(partition);
         }
         outcome
     }
@@ -219,16 +224,9 @@ impl MeterTable {
         self.upkeep[partition].homes.iter().map(|homes| homes.load(Ordering::Relaxed)).sum()
     }
 
-    /// Counts a home that is new, and makes room for the next.
+    /// Takes a home into the count of its class, or out of it, while its cell is held: whoever moves the cell may take it
+    /// off again.
     #[cold]
-    fn count_in(&self, partition: usize, mut cell: Held<'_, Home>) {
-        // While the cell is held: whoever moves it may take it off again.
-        cell.with(|home| self.set_counted(partition, home, true));
-        drop(cell);
-        self.make_room(partition);
-    }
-
-    /// Takes a home into the count of its class, or out of it.
     fn set_counted(&self, partition: usize, home: &mut Home, is_counted: bool) {
         let count = &self.upkeep[partition].homes[home.class() as usize];
         if is_counted && !home.is_counted() {

@@ -63,10 +63,10 @@ impl MeterTable {
             cell.with(|home| {
                 home.replace(meters);
                 self.reclass(partition, home, class);
+                self.set_counted(partition, home, true);
             });
-            if !cell.with(|home| home.is_counted()) {
-                self.count_in(partition, cell);
-            }
+            drop(cell);
+            self.make_room(partition);
         }
         Ok(())
     }

@@ -63,6 +63,7 @@ impl Arrays {
 
 impl MeterTable {
     /// Makes room after a home was added: helps to move what is moving, or begins to.
+    #[cold]
     pub(super) fn make_room(&self, partition: usize) {
         let place = &self.places[partition];
         if self.is_crowded(partition, place.length_log2()) {
