@@ -63,32 +63,51 @@ fn per_decision(keys: u32) -> Duration {
     start.elapsed() / DECISIONS
 }
 
-/// Sweeps four million homes, of which half are idle, while another thread decides.
+/// Spreads small numbers over all bits, as the hash does with names.
+fn spread(number: u64) -> u128 {
+    u128::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+}
+
+/// Sweeps four million homes, of which half are idle, while another thread decides; and nothing, for comparison: what
+/// the machine does besides makes decisions wait as well.
 fn sweep() {
-    let (table, limits, swept) = (MeterTable::new(), limits(), AtomicBool::new(false));
-    let spread = |number: u64| u128::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+    let (table, limits) = (MeterTable::new(), limits());
     for number in 0..HOMES {
         charge(&table, spread(number), 0, &limits[(number % 2) as usize..][..1], NOW);
     }
+    beside(&table, &limits[1..], || {
+        let until = Instant::now() + Duration::from_secs(1);
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        "no sweep".to_owned()
+    });
+    beside(&table, &limits[1..], || format!("{:?}", table.sweep(LATER)));
+}
+
+/// How long decisions take while something else is done.
+fn beside(table: &MeterTable, limits: &[Limit], work: impl FnOnce() -> String) {
+    let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let decides = scope.spawn(|| {
             let (mut waits, mut number) = (Vec::with_capacity(1 << 24), 1_u64);
-            while !swept.load(Ordering::Relaxed) {
+            while !done.load(Ordering::Relaxed) {
                 number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let start = Instant::now();
-                charge(&table, spread((number >> 20) % HOMES), 0, &limits[1..], LATER);
+                charge(table, spread((number >> 20) % HOMES), 0, limits, LATER);
                 waits.push(start.elapsed());
             }
             waits.sort_unstable();
             waits
         });
         let start = Instant::now();
-        let done = table.sweep(LATER);
+        let what = work();
         let took = start.elapsed();
-        swept.store(true, Ordering::Relaxed);
+        done.store(true, Ordering::Relaxed);
         let waits = decides.join().unwrap();
         let at = |permille: usize| waits[(waits.len() - 1) * permille / 1_000];
-        println!("{done:?} in {took:?}, beside {} decisions", waits.len());
-        println!("p50 {:?}, p99 {:?}, p99.9 {:?}, longest {:?}", at(500), at(990), at(999), at(1_000));
+        let long = waits.iter().filter(|wait| **wait > Duration::from_millis(1)).count();
+        println!("{what} in {took:?}, beside {} decisions", waits.len());
+        println!("  p50 {:?}, p99.9 {:?}, longest {:?}, {long} above 1 ms", at(500), at(999), at(1_000));
     });
 }
