@@ -70,6 +70,13 @@ impl GrpcCode {
     }
 }
 
+/// Whether a status that a service answers says that the service itself has failed: UNKNOWN, INTERNAL, UNAVAILABLE or
+/// DATA_LOSS. What the caller did wrong, or did not wait for, is none of these.
+pub fn is_server_failure(headers: &HeaderMap) -> bool {
+    let status = headers.get("grpc-status").map(http::HeaderValue::as_bytes);
+    matches!(status, Some(b"2" | b"13" | b"14" | b"15"))
+}
+
 /// The media type of a gRPC call, without its parameters; nothing if these are the headers of another request.
 ///
 /// gRPC-Web counts: there, too, the status of an answer without a body stands among its headers.
@@ -115,6 +122,22 @@ pub fn retry_pushback_ms(status: u16, retry_after_ms: u64) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_the_service_did_wrong_is_its_failure() {
+        let is_failure = |status: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("grpc-status", http::HeaderValue::from_static(status));
+            is_server_failure(&headers)
+        };
+        let failures: Vec<&str> =
+            ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16"]
+                .into_iter()
+                .filter(|status| is_failure(status))
+                .collect();
+        assert_eq!(failures, ["2", "13", "14", "15"]);
+        assert!(!is_server_failure(&HeaderMap::new()));
+    }
     use crate::answer::ErrorCode;
 
     #[test]

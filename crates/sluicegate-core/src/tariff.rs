@@ -194,6 +194,11 @@ impl Tariff {
         self.class
     }
 
+    /// Whether every key has a quota of its own.
+    pub fn has_quota_per_key(&self) -> bool {
+        self.lines.iter().any(|line| line.limit.axis == Axis::Quota && line.limit.per == Per::Key)
+    }
+
     /// Whether anything is on this axis.
     pub fn has(&self, axis: Axis) -> bool {
         self.lines.iter().any(|line| line.limit.axis == axis)

@@ -22,13 +22,13 @@ use sluicegate_store::redis::blocks::SharedBlocks;
 use crate::abuse::Blocking;
 use crate::alerting::Alerting;
 use crate::clock::Clock;
+use crate::idempotency::IdempotencyTable;
 use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
 use crate::ids::DecisionIds;
 use crate::in_flight::InFlight;
 use crate::names::Names;
 use crate::permit::Permits;
 use crate::pulse::{Change, Changed, Pulse};
-use crate::repeats::Repeats;
 use crate::save::Saved;
 use crate::shared::{Shared, SharedParts};
 use crate::shed::Loads;
@@ -81,7 +81,7 @@ pub struct Engine {
     pub(crate) names: Names,
     pub(crate) permits: Permits,
     pub(crate) in_flight: InFlight,
-    pub(crate) repeats: Repeats,
+    pub(crate) idempotency: IdempotencyTable,
     pub(crate) ids: DecisionIds,
     pub(crate) counters: Counters,
     pub(crate) database: Database,
@@ -169,7 +169,7 @@ impl Engine {
             names: found.names,
             permits: Permits::default(),
             in_flight: InFlight::default(),
-            repeats: found.repeats,
+            idempotency: found.idempotency,
             ids: DecisionIds::new(parts.random),
             counters: Counters::default(),
             database: parts.database,
@@ -267,6 +267,7 @@ impl Engine {
             shared.sweep();
         }
         self.watch.sweep();
+        self.idempotency.sweep(now);
         self.pulse.sweep(now);
         self.meters.sweep(now)
     }
@@ -298,7 +299,7 @@ pub(crate) struct Found {
     pub(crate) snapshot: PolicySnapshot,
     pub(crate) meters: MeterTable,
     pub(crate) names: Names,
-    pub(crate) repeats: Repeats,
+    pub(crate) idempotency: IdempotencyTable,
     pub(crate) saved: Saved,
     pub(crate) blocks: Vec<KeptBlock>,
 }

@@ -47,6 +47,19 @@ impl fmt::Display for FinishError {
 
 impl std::error::Error for FinishError {}
 
+impl Permit {
+    /// What the request costs in the end.
+    fn finished(&self, failed: bool, cost: Option<u64>) -> Finished {
+        let reserved = self.usage().map_or(0, Amount::get);
+        let settled = match self.settles {
+            Settles::Nothing => reserved,
+            Settles::TrueCost if failed && self.plan.refund_on == RefundOn::ServerError => 0,
+            Settles::TrueCost => cost.unwrap_or(reserved),
+        };
+        Finished { reserved, settled }
+    }
+}
+
 impl Engine {
     /// Waits until the record of a decision is on disk, where the policy wants that before the answer. If it does not
     /// get there, or nobody waits for it any more, the charge is given back; the decision becomes a denial.
@@ -80,6 +93,9 @@ impl Engine {
     }
 
     /// Finishes a request: frees its slot, gives the charge back where its plan says so, settles the true cost.
+    ///
+    /// `status` is what the upstream itself answered; a 5xx that stands for no answer counts as one. Nothing: it is not
+    /// known, because the caller went away or nobody has said.
     pub fn finish(
         &self,
         permit: &Permit,
@@ -87,37 +103,42 @@ impl Engine {
         cost: Option<u64>,
         now: Timestamp,
     ) -> Result<Finished, FinishError> {
-        let reserved = permit.usage().map_or(0, Amount::get);
         let failed = status.is_some_and(|status| (500..600).contains(&status));
-        let given_back = failed && permit.plan.refund_on == RefundOn::ServerError;
-        let settled = match permit.settles {
-            Settles::Nothing => reserved,
-            Settles::TrueCost if given_back => 0,
-            Settles::TrueCost => cost.unwrap_or(reserved),
-        };
-        if let (Some(shared), Kept::Store) = (&self.shared, permit.kept) {
-            return self.finish_shared(shared, permit, Finished { reserved, settled }, now);
+        let finished = permit.finished(failed, cost);
+        let end = permit.attempt_end(failed, finished.settled);
+        match (&self.shared, permit.kept) {
+            (Some(shared), Kept::Store) => {
+                let recorded = self.journal_difference(shared, permit, finished, now);
+                // A charge that could not be given back keeps its name. The slot is free whatever becomes of the rest.
+                shared.release(permit, end.filter(|_| recorded.is_ok()), now);
+                recorded?;
+            }
+            _ => {
+                // First, and whatever becomes of the rest: nobody waits for a slot because a refund could not be recorded.
+                self.release_slot(permit, now);
+                self.settle_difference(permit, finished, now)?;
+            }
         }
-        // First, and whatever becomes of the rest: nobody waits for a slot because a refund could not be recorded.
+        if let Some((name, end)) = end {
+            let mut names = self.idempotency.hold(permit.home, name.idempotency.key);
+            names.ended(permit.home, name.idempotency.key, permit.decision, end);
+        }
+        Ok(finished)
+    }
+
+    fn release_slot(&self, permit: &Permit, now: Timestamp) {
         if permit.plan.tariff.has(Axis::Concurrency) {
             let mode = Mode::Refund { charged_at: permit.charged_at };
             let request = permit.request(mode, Charges::Slots, Amount::ONE, now);
             self.meters.settle(&permit.plan.tariff.plan(&request), &mut Readings::new());
         }
-        self.settle_difference(permit, reserved, settled, now)?;
-        // Nothing is left of the charge, so its repeat is charged like a first request.
-        if let Some(idempotency) = permit.idempotency.filter(|_| settled == 0) {
-            self.repeats.hold(permit.home, idempotency.key).forget(permit.home, idempotency, permit.decision);
-        }
-        Ok(Finished { reserved, settled })
     }
 
     /// Charges what a request cost more than was reserved, or gives back what it cost less.
     fn settle_difference(
         &self,
         permit: &Permit,
-        reserved: u64,
-        settled: u64,
+        Finished { reserved, settled }: Finished,
         now: Timestamp,
     ) -> Result<(), FinishError> {
         let Some(difference) = Amount::new(reserved.abs_diff(settled)) else { return Ok(()) };
@@ -135,7 +156,7 @@ impl Engine {
         let request = Request { route, ..permit.request(mode, Charges::Amounts, difference, now) };
         let plan = sold.tariff.plan(&request);
         // Only what gives back all of a charge concerns the name it was charged under.
-        let idempotency = permit.idempotency.filter(|_| settled == 0);
+        let idempotency = permit.name.filter(|_| settled == 0).map(|name| name.idempotency);
         let mut readings = Readings::new();
         self.meters.settle_then(&plan, &mut readings, |outcome| {
             let overage = match (kind, outcome) {

@@ -10,7 +10,7 @@ mod prefix;
 pub(crate) use client::client_of;
 pub use client::{Client, ClientId, ClientKind};
 pub use cookie::{SessionId, SessionKeys};
-pub use credential::credential;
+pub(crate) use credential::credential;
 pub use daily::DailyHash;
 pub use prefix::{Prefixes, prefixes};
 pub use sluicegate_core::identify::{NameHeader, address};

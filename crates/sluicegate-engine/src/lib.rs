@@ -3,7 +3,7 @@
 //! Decides whether a caller may pass.
 //!
 //! Every front end builds the same [`CallerRequest`], calls the one [`Engine::decide`] and renders the one
-//! [`Decision`]. None of them knows a limit. The way of a request is the list in `decide.rs`.
+//! [`Decision`]. None of them knows a limit. The steps of a decision are the list in `decide.rs`.
 
 pub mod abuse;
 mod alerting;
@@ -16,6 +16,7 @@ pub mod decision;
 pub mod embedded;
 pub mod engine;
 mod finish;
+mod idempotency;
 pub mod identify;
 mod ids;
 mod in_flight;
@@ -28,7 +29,6 @@ pub mod problem;
 pub mod pulse;
 mod record;
 mod recover;
-mod repeats;
 pub mod request;
 mod save;
 mod shared;

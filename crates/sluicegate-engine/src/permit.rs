@@ -14,6 +14,7 @@ use sluicegate_core::tariff::{Charges, Plan};
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Flags, Idempotency};
 
+use crate::idempotency::{AttemptEnd, ReplayRule};
 use crate::ids::{self, DecisionId};
 
 /// The handle of a permit that a front end far away holds: the decision it belongs to.
@@ -59,10 +60,18 @@ pub struct Permit {
     pub(crate) settles: Settles,
     pub(crate) charged_at: Timestamp,
     pub(crate) slot: SlotId,
-    pub(crate) idempotency: Option<Idempotency>,
+    /// Its caller's name for it, which every attempt to serve it has.
+    pub(crate) name: Option<PermitName>,
     pub(crate) kept: Kept,
     /// What records of it say beside the numbers.
     pub(crate) flags: Flags,
+}
+
+/// The name of a request, and when another attempt under it is free.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PermitName {
+    pub(crate) idempotency: Idempotency,
+    pub(crate) rule: ReplayRule,
 }
 
 /// Where the meters are that were charged.
@@ -98,11 +107,28 @@ impl Permit {
         self.cost.filter(|_| self.settles == Settles::TrueCost)
     }
 
-    /// It turned out to be that of a repeat.
-    pub(crate) fn repeat(&mut self, first: DecisionId) {
+    /// It turned out to be that of a free repeat of an earlier request.
+    pub(crate) fn replay(&mut self, first: DecisionId) {
         self.decision = first;
         self.settles = Settles::Nothing;
-        self.idempotency = None;
+    }
+
+    /// Whether it is a free repeat of an earlier request.
+    pub(crate) fn is_replay(&self) -> bool {
+        self.settles == Settles::Nothing
+    }
+
+    /// What the end of the request means for its name. Nothing where that does not matter.
+    pub(crate) fn attempt_end(&self, failed: bool, settled: u64) -> Option<(PermitName, AttemptEnd)> {
+        let name = self.name?;
+        let end = if !self.is_replay() && settled == 0 {
+            AttemptEnd::Refunded
+        } else if failed {
+            AttemptEnd::Failed
+        } else {
+            AttemptEnd::Delivered
+        };
+        (end == AttemptEnd::Refunded || name.rule == ReplayRule::AfterFailure).then_some((name, end))
     }
 
     /// Its handle.

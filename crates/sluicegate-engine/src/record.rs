@@ -27,7 +27,7 @@ pub(crate) fn record(
         tier: permit.plan.number,
         cost: cost.map_or(0, Amount::get),
         overage,
-        idempotency: permit.idempotency,
+        idempotency: permit.name.map(|name| name.idempotency),
         flags: permit.flags,
     }
 }

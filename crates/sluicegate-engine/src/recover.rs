@@ -11,15 +11,15 @@ use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::settle::Readings;
 use sluicegate_core::tariff::{Charges, Request};
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Idempotency, Kind, Position, ReadError, Record};
+use sluicegate_ledger::{Kind, Position, ReadError, Record};
 use sluicegate_store::database::DatabaseError;
 use sluicegate_store::directory::Directory;
 use sluicegate_store::meters::MeterTable;
 
 use crate::engine::{Counters, Engine, EngineParts, Found};
+use crate::idempotency::{IdempotencyTable, KnownName};
 use crate::ids::DecisionId;
 use crate::names::Names;
-use crate::repeats::Repeats;
 use crate::save::Saved;
 use crate::snapshot::{PolicySnapshot, ReloadError};
 
@@ -132,11 +132,11 @@ impl Engine {
             unreadable: checkpoint.unreadable,
         };
         let clock = (parts.clock)(latest);
-        let Loaded { meters, repeats, position, limits, .. } = checkpoint;
+        let Loaded { meters, idempotency, position, limits, .. } = checkpoint;
         let ended_after = clock.now().as_nanos().saturating_sub(snapshot.blocks_memory().0);
         let blocks = parts.database.load_blocks(Timestamp::from_nanos(ended_after));
         let blocks = blocks.map_err(RecoverError::Database)?;
-        let found = Found { snapshot, meters, names, repeats, saved: Saved { position, limits }, blocks };
+        let found = Found { snapshot, meters, names, idempotency, saved: Saved { position, limits }, blocks };
         Ok((Self::assemble(parts, found, clock), recovered))
     }
 }
@@ -144,7 +144,7 @@ impl Engine {
 /// The last checkpoint, in memory.
 struct Loaded {
     meters: MeterTable,
-    repeats: Repeats,
+    idempotency: IdempotencyTable,
     position: Position,
     limits: u32,
     homes: usize,
@@ -157,13 +157,14 @@ impl Loaded {
     fn from(parts: &EngineParts) -> Result<Self, RecoverError> {
         let mut book = Vec::new();
         let mut rows = Vec::new();
-        let repeats = Repeats::default();
+        let idempotency = IdempotencyTable::default();
         let loaded = parts.database.load_checkpoint(
             |_, image| book.push(image.to_vec()),
             |row| rows.push((HomeId(row.home), Position(row.position), row.image.to_vec())),
             |row| {
-                let (home, name) = (HomeId(row.home), Idempotency { key: row.key, request: row.request });
-                repeats.hold(home, row.key).remember(home, name, DecisionId(row.decision), row.at);
+                let home = HomeId(row.home);
+                let known = KnownName::recovered(DecisionId(row.decision), row.request, row.at);
+                idempotency.hold(home, row.key).put(home, row.key, known);
             },
         );
         let position = Position(loaded.map_err(RecoverError::Database)?);
@@ -178,7 +179,7 @@ impl Loaded {
                 Err(_) => unreadable += 1,
             }
         }
-        Ok(Self { meters, repeats, position, limits, homes: rows.len() - unreadable, unreadable, ahead })
+        Ok(Self { meters, idempotency, position, limits, homes: rows.len() - unreadable, unreadable, ahead })
     }
 }
 
@@ -204,10 +205,14 @@ impl Replay<'_> {
     fn count(&mut self, position: Position, record: &Record) {
         self.latest = self.latest.max(record.at);
         if let Some(name) = record.idempotency {
-            let mut shard = self.checkpoint.repeats.hold(record.home, name.key);
+            let mut shard = self.checkpoint.idempotency.hold(record.home, name.key);
+            let decision = DecisionId(record.decision);
             match record.kind {
-                Kind::Charge => shard.remember(record.home, name, DecisionId(record.decision), record.at),
-                Kind::Refund => shard.forget(record.home, name, DecisionId(record.decision)),
+                Kind::Charge => {
+                    let known = KnownName::recovered(decision, name.request, record.at);
+                    shard.put(record.home, name.key, known);
+                }
+                Kind::Refund => shard.forget(record.home, name.key, decision),
                 Kind::Correction => {}
             }
         }

@@ -44,6 +44,8 @@ pub enum Credential<'r> {
         /// Whose limits hold for this name where the directory does not know it.
         tier: Option<&'r str>,
     },
+    /// Whatever its headers say, read by the policy that the request is decided under.
+    Headers(&'r HeaderMap),
     /// Nothing; what else is known of it.
     Nothing {
         /// What tells callers behind one address apart.
@@ -83,6 +85,7 @@ impl fmt::Debug for Credential<'_> {
             Self::Key(_) => "Key",
             Self::ServiceToken(_) => "ServiceToken",
             Self::Account { .. } => "Account",
+            Self::Headers(_) => "Headers",
             Self::Nothing { .. } => "Nothing",
             Self::Tier { .. } => "Tier",
             Self::Ambiguous => "Ambiguous",

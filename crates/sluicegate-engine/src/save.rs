@@ -58,6 +58,10 @@ fn name_row(record: &Record, name: Idempotency) -> IdempotencyRow {
     }
 }
 
+fn evicted_row(home: HomeId, key: u64) -> IdempotencyRow {
+    IdempotencyRow { home: home.0, key, request: 0, decision: 0, at: Timestamp::EPOCH, cost: 0 }
+}
+
 impl Engine {
     /// Saves what the meters say. Blocking; says how many records the checkpoint covers that the last did not.
     pub fn save(&self, now: Timestamp) -> Result<u64, SaveError> {
@@ -117,6 +121,10 @@ impl Engine {
         let entered = u32::try_from(limits.len()).unwrap_or(u32::MAX);
         // The images may count records that came after the flush: a position that is remembered must be on disk.
         self.spool.flush().map_err(SaveError::Flush)?;
+        // What was dropped to keep the bounds is dropped on disk, too: as rows that have expired.
+        for (home, key) in self.idempotency.take_evicted() {
+            names.insert((home, key), evicted_row(home, key));
+        }
         let idempotency = names.into_values().collect();
         let checkpoint = Checkpoint { limits, meters, idempotency, position: until.0, now };
         self.database.save_checkpoint(checkpoint).wait().map_err(SaveError::Database)?;

@@ -1,6 +1,5 @@
 //! Meters that several nodes share, in a Redis or Valkey, and what stands in for them while it is away.
 
-mod decide;
 mod fallback;
 mod finish;
 mod journal;
@@ -11,14 +10,15 @@ use std::sync::Arc;
 
 use sluicegate_core::policy::Degraded;
 use sluicegate_core::tariff::{Plan, Request};
-use sluicegate_ledger::Idempotency;
 use sluicegate_store::meters::MeterTable;
-use sluicegate_store::redis::{Homes, Link, Meters, NodeId, Owed, RequestName};
+use sluicegate_store::redis::{Homes, Link, Meters, NameUse, NodeId, Owed, RequestName};
 use tokio::runtime::Handle;
 
+use crate::idempotency::{AttemptEnd, ReplayRule};
 use crate::ids::DecisionId;
+use crate::permit::PermitName;
 use fallback::Fallbacks;
-pub(crate) use fallback::is_closed;
+pub(crate) use fallback::{is_closed, is_owed};
 use journal::Journal;
 use turns::Turns;
 
@@ -49,7 +49,7 @@ pub(crate) struct Shared {
     runtime: Handle,
     pub(crate) journal: Journal,
     fallbacks: Fallbacks,
-    turns: Turns,
+    pub(crate) turns: Turns,
 }
 
 impl Shared {
@@ -81,6 +81,23 @@ impl Shared {
 }
 
 /// The name of a request, as the store is told.
-fn name_of(name: Idempotency, decision: DecisionId) -> RequestName {
-    RequestName { key: name.key, request: name.request, decision: decision.0, since: None }
+pub(crate) fn name_of(name: PermitName, decision: DecisionId) -> RequestName {
+    let PermitName { idempotency, rule } = name;
+    let used = match rule {
+        ReplayRule::Vouched => NameUse::Vouched,
+        ReplayRule::Free => NameUse::Free,
+        ReplayRule::AfterFailure => NameUse::AfterFailure,
+    };
+    let (key, request) = (idempotency.key, idempotency.request);
+    RequestName { key, request, decision: decision.0, since: None, used }
+}
+
+/// The name of a request that has ended, as the store is told.
+pub(crate) fn ended_name_of(name: PermitName, decision: DecisionId, end: AttemptEnd) -> RequestName {
+    let used = match end {
+        AttemptEnd::Refunded => NameUse::Refunded,
+        AttemptEnd::Failed => NameUse::Failed,
+        AttemptEnd::Delivered => NameUse::Delivered,
+    };
+    RequestName { used, ..name_of(name, decision) }
 }

@@ -17,4 +17,6 @@ mod wire;
 
 pub use homes::{Away, BreakerSettings, Count, Expiry, Homes, HomesCounters, HomesSettings, Owed, StoreMode};
 pub use link::{Address, BadAddress, Link, LinkError, LinkOptions, Password, QueryError};
-pub use meters::{Applied, Ask, CallError, HomeCall, Meters, NodeId, RequestName, Resolved, Seq, Settled};
+pub use meters::{
+    Applied, Ask, CallError, HomeCall, Meters, NameUse, NodeId, RequestName, Resolved, Seq, Settled,
+};

@@ -4,8 +4,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::StatusCode;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
+use sluicegate_core::grpc_status;
 
 use crate::guard::InFlight;
 
@@ -52,6 +54,13 @@ impl<B: Body<Data = Bytes>> Body for GuardedBody<B> {
             KindProjection::Inner { body } => body.poll_frame(context),
             KindProjection::Text { text } => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
         };
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && let (Some(trailers), Some(held)) = (frame.trailers_ref(), &this.held)
+            && grpc_status::is_server_failure(trailers)
+        {
+            // The status of a gRPC call with an answer stands in its trailers.
+            held.answered(StatusCode::INTERNAL_SERVER_ERROR);
+        }
         if let Poll::Ready(None | Some(Err(_))) = polled {
             // Not when the connection gets round to dropping the body: the slot is free with the last byte.
             this.held.take();

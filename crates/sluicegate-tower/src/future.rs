@@ -116,7 +116,7 @@ fn answer<R>(mut response: Response<R>, carried: Option<Carried>) -> Response<Gu
             merge(response.headers_mut(), said);
         }
         if let Some(held) = &carried.held {
-            held.answered(RefusalStatus::of(&response));
+            held.answered(RefusalStatus::to_finish(&response));
         }
         #[cfg(feature = "remote")]
         if let Some(undecided) = carried.undecided {

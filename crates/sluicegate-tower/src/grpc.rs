@@ -83,6 +83,16 @@ impl RefusalStatus {
     pub fn of<B>(response: &Response<B>) -> StatusCode {
         response.extensions().get::<Self>().map_or(response.status(), |refusal| refusal.0)
     }
+
+    /// The status to finish a request with. A gRPC call that failed at the service is answered with 200; it counts as a
+    /// 500.
+    pub(crate) fn to_finish<B>(response: &Response<B>) -> StatusCode {
+        let status = Self::of(response);
+        if status.is_success() && grpc_status::is_server_failure(response.headers()) {
+            return StatusCode::INTERNAL_SERVER_ERROR;
+        }
+        status
+    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use http::{Extensions, Request, Response};
 use http_body::Body;
 use sluicegate_core::policy::HttpUrl;
 use sluicegate_engine::{
-    Answer, CallerRequest, Decision, Engine, Front, Hold, PolicySnapshot, Purpose, Unsettled,
-    identify::{self, NameHeader},
+    Answer, CallerRequest, Credential, Decision, Engine, Front, Hold, Purpose, Unsettled,
+    identify::NameHeader,
 };
 use sluicegate_node::Node;
 use tower_layer::Layer;
@@ -149,8 +149,8 @@ where
             return ResponseFuture::wait(Box::pin(deciding), self.ready());
         }
         let (parts, body) = request.into_parts();
-        let (policy, name) = (self.engine.policy(), name_of(&parts));
-        let asked = asked(&self.engine, &policy, &parts, &name, asks);
+        let name = name_of(&parts);
+        let asked = asked(&self.engine, &parts, &name, asks);
         let decision = self.engine.decide(&asked, self.engine.now());
         let request = Request::from_parts(parts, body);
         if decision.pending.is_some() {
@@ -182,8 +182,8 @@ impl<S: Clone> SluicegateService<S> {
 }
 
 async fn decided(engine: &Engine, parts: &Parts, asks: Asks) -> Decision {
-    let (policy, name) = (engine.policy(), name_of(parts));
-    let request = asked(engine, &policy, parts, &name, asks);
+    let name = name_of(parts);
+    let request = asked(engine, parts, &name, asks);
     engine.decided(&request, engine.now()).await
 }
 
@@ -193,17 +193,11 @@ fn name_of(parts: &Parts) -> NameHeader<'_> {
 }
 
 /// What the engine is asked about a request.
-fn asked<'r>(
-    engine: &Engine,
-    policy: &'r PolicySnapshot,
-    parts: &'r Parts,
-    name: &'r NameHeader<'r>,
-    asks: Asks,
-) -> CallerRequest<'r> {
+fn asked<'r>(engine: &Engine, parts: &'r Parts, name: &'r NameHeader<'r>, asks: Asks) -> CallerRequest<'r> {
     let headers = &parts.headers;
     let peer = peer::address(asks.peer, &parts.extensions);
     CallerRequest {
-        credential: identify::credential(&policy.policy().identity, headers),
+        credential: Credential::Headers(headers),
         address: peer.map(|peer| engine.address_of(peer, headers)),
         method: parts.method.as_str(),
         path: parts.uri.path(),

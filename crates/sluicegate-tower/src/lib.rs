@@ -177,7 +177,7 @@ pub use sluicegate_client::DecisionClient;
 #[doc(hidden)]
 pub mod gateway {
     pub use crate::decision_slot::{DecisionSlot, DecisionSummary};
-    pub use crate::grpc::{GrpcCall, GrpcRefusal};
+    pub use crate::grpc::{GrpcCall, GrpcRefusal, RefusalStatus};
     #[cfg(feature = "embedded")]
     pub use crate::layer::RouteUpstream;
 }

@@ -61,6 +61,27 @@ impl Service<Request<()>> for Told {
     }
 }
 
+/// Makes an account with a key.
+async fn customer(engine: &Engine, id: &str, tier: &str) -> String {
+    let by = Writer { who: "test".to_owned(), now: NOW };
+    let account = NewAccount {
+        id: Some(AccountId::new(id).unwrap()),
+        name: DisplayName::new(id).unwrap(),
+        tier: TierName::new(tier).unwrap(),
+        billing_day: None,
+        timezone: None,
+    };
+    engine.directory().create_account(account, &by).await.unwrap();
+    let key = NewKey {
+        name: DisplayName::new("test").unwrap(),
+        env: KeyEnv::Live,
+        scopes: Scopes::new([]).unwrap(),
+        expires_at: None,
+    };
+    let (_, key) = engine.directory().create_key(id, key, &by).await.unwrap();
+    key.expose().to_owned()
+}
+
 struct Place {
     engine: Arc<Engine>,
     inner: Told,
@@ -74,29 +95,19 @@ impl Place {
         let policy = file::read(policy.as_bytes()).unwrap().policy;
         let embedded = Embedded { clock: |_| Clock::fixed(NOW), ..Embedded::new(policy) };
         let (engine, _) = embedded.open(dir.path(), b"a secret of tests", |_| ()).unwrap();
-        let by = Writer { who: "test".to_owned(), now: NOW };
-        let account = NewAccount {
-            id: Some(AccountId::new("acme").unwrap()),
-            name: DisplayName::new("Acme").unwrap(),
-            tier: TierName::new(tier).unwrap(),
-            billing_day: None,
-            timezone: None,
-        };
-        engine.directory().create_account(account, &by).await.unwrap();
-        let key = NewKey {
-            name: DisplayName::new("test").unwrap(),
-            env: KeyEnv::Live,
-            scopes: Scopes::new([]).unwrap(),
-            expires_at: None,
-        };
-        let (_, key) = engine.directory().create_key("acme", key, &by).await.unwrap();
+        let key = customer(&engine, "acme", tier).await;
         let inner = Told {
             status: StatusCode::OK,
             headers: HeaderMap::new(),
             seen: Arc::default(),
             calls: Arc::default(),
         };
-        Self { engine: Arc::new(engine), inner, key: key.expose().to_owned(), _dir: dir }
+        Self { engine: Arc::new(engine), inner, key, _dir: dir }
+    }
+
+    /// A key of another account.
+    async fn another_key(&self, id: &str, tier: &str) -> String {
+        customer(&self.engine, id, tier).await
     }
 
     async fn send(&self, request: http::request::Builder) -> Response<GuardedBody<Full<Bytes>>> {
@@ -249,7 +260,9 @@ async fn a_failed_call_is_given_back_where_the_plan_says_so() {
 
 #[tokio::test]
 async fn a_repeat_is_passed_on_with_its_name_and_charged_once() {
-    let place = Place::new("tiers: {wide: {rate: 100, burst: 100, quota: 9}}", "wide").await;
+    let policy =
+        "tiers: {wide: {rate: 100, burst: 100, quota: 9}}\nroutes: {all: {match: /**, repeats: free}}";
+    let place = Place::new(policy, "wide").await;
     let post =
         |path: &str| Request::post(path).header("x-api-key", &place.key).header("idempotency-key", "a");
     for _ in 0..3 {
@@ -340,4 +353,40 @@ async fn a_place_at_the_service_is_free_with_the_head_of_its_answer_or_when_nobo
     assert_eq!(place.inner.calls.load(Ordering::Relaxed), 1);
     drop(waiting);
     assert_eq!(in_flight(), 0);
+}
+
+/// A policy under which the key stands in a header of its own, and the limit has a name of its own.
+fn lettered(letter: char) -> String {
+    format!(
+        "identity: {{api_key: ['header:x-key-{letter}']}}\n\
+         tiers: {{wide: {{limits: {{limit_{letter}: {{algorithm: fixed_window, limit: 1_000_000/hour}}}}}}}}"
+    )
+}
+
+#[tokio::test]
+async fn a_request_is_identified_and_decided_by_one_policy_whatever_is_reloaded_meanwhile() {
+    let place = Place::new(&lettered('a'), "wide").await;
+    let key = place.another_key("other", "wide").await;
+    let stop = Arc::new(AtomicUsize::new(0));
+    let (engine, stopped) = (Arc::clone(&place.engine), Arc::clone(&stop));
+    let reloads = std::thread::spawn(move || {
+        let policies = ['b', 'a'].map(|letter| file::read(lettered(letter).as_bytes()).unwrap().policy);
+        let mut reloads = 0_usize;
+        while stopped.load(Ordering::Relaxed) == 0 {
+            engine.reload(policies[reloads % 2].clone()).unwrap();
+            reloads += 1;
+        }
+        reloads
+    });
+    for _ in 0..20_000 {
+        let request = Request::get("/").header("x-key-a", &place.key).header("x-key-b", &key);
+        let answer = place.send(request).await;
+        let seen = place.inner.seen.lock().pop().unwrap();
+        let account = seen.headers()["x-sluicegate-account"].to_str().unwrap();
+        let limit = if account == "acme" { "limit_a" } else { "limit_b" };
+        let policy = header(&answer, "ratelimit-policy").unwrap();
+        assert!(policy.contains(limit), "{account} was decided by {policy}");
+    }
+    stop.store(1, Ordering::Relaxed);
+    assert!(reloads.join().unwrap() > 10);
 }

@@ -204,9 +204,12 @@ pub struct Route {
 }
 
 /// What a request costs that repeats the name of another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Repeats {
-    /// Nothing that is sold: whoever serves it does not do the work again.
+    /// Nothing that is sold, if every earlier attempt has failed at the upstream: nothing was delivered yet.
+    #[default]
+    AfterFailure,
+    /// Nothing that is sold: the upstream recognises the name, and does not do the work again.
     Free,
     /// As much as any other: names say nothing here.
     Charged,

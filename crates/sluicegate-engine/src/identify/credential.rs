@@ -7,7 +7,7 @@ use sluicegate_core::policy::Identity;
 use crate::request::Credential;
 
 /// What the headers of a request present.
-pub fn credential<'h>(identity: &Identity, headers: &'h HeaderMap) -> Credential<'h> {
+pub(crate) fn credential<'h>(identity: &Identity, headers: &'h HeaderMap) -> Credential<'h> {
     match presented(identity, headers) {
         Presented::Key(key) => Credential::Key(key),
         Presented::ServiceToken(token) => Credential::ServiceToken(token),

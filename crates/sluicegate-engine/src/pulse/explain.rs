@@ -167,6 +167,7 @@ fn presented(asked: &Asked<'_>) -> Option<KeyId> {
         Credential::Account { .. }
         | Credential::Nothing { .. }
         | Credential::Tier { .. }
+        | Credential::Headers(_)
         | Credential::Ambiguous => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Where every decision is noticed, whatever front end asked for it: once, at the end of its way.
+//! Where every decision is noticed, whatever front end asked for it: once, at the end of its context.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use super::explain::{Brief, Explanation};
 use super::outcome::Outcome;
 use super::rows::{Kind, NONE};
 use super::top::Caller;
-use crate::decide::Way;
+use crate::decide::RequestContext;
 use crate::decision::{Decision, StoreMode};
 use crate::engine::Engine;
 use crate::identify;
@@ -45,16 +45,16 @@ pub(crate) struct Late {
 }
 
 impl<'a> Asked<'a> {
-    fn of(way: &Way<'a>) -> Self {
-        let request = way.request;
+    fn of(context: &RequestContext<'a>) -> Self {
+        let request = context.request;
         Self {
             front: request.front,
             method: request.method,
             path: request.path,
             cost: request.cost,
-            credential: Some(request.credential),
-            now: way.now,
-            number: way.slot.0,
+            credential: Some(context.credential),
+            now: context.now,
+            number: context.slot.0,
             address: request.address,
         }
     }
@@ -76,15 +76,15 @@ impl Late {
 impl Engine {
     /// Notices a decision. One that was only asked about is no traffic.
     #[inline]
-    pub(crate) fn seen(&self, way: &Way<'_>, decision: &mut Decision) {
-        if way.request.purpose == Purpose::Peek {
+    pub(crate) fn seen(&self, context: &RequestContext<'_>, decision: &mut Decision) {
+        if context.request.purpose == Purpose::Peek {
             return;
         }
         if decision.pending.is_some() {
-            decision.late = Some(Late::of(&Asked::of(way)));
+            decision.late = Some(Late::of(&Asked::of(context)));
             return;
         }
-        self.notice(way.request.front, way.slot.0, way.now, decision, || Asked::of(way));
+        self.notice(context.request.front, context.slot.0, context.now, decision, || Asked::of(context));
     }
 
     /// Notices a decision whose record has reached the disk, or has not.

@@ -44,6 +44,6 @@ pub(crate) fn is_closed(degraded: &Degraded, plan: &Plan) -> bool {
 }
 
 /// Whether the store has to be told of what is used meanwhile.
-pub(super) fn is_owed(degraded: &Degraded, plan: &Plan) -> bool {
+pub(crate) fn is_owed(degraded: &Degraded, plan: &Plan) -> bool {
     degraded.quota == DegradedQuota::Reconcile && plan.tariff.has(Axis::Quota)
 }

@@ -1,5 +1,5 @@
-//! The end of a request whose meters are far away. Nobody waits for it: its slot is freed in the background, and what
-//! it cost more or less goes into the journal.
+//! The end of a request whose meters are in a shared store. Nobody waits for it: its slot is freed in the background, and
+//! what it cost more or less goes into the journal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,11 @@ use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Flags, Kind, Record};
 use sluicegate_store::redis::{Homes, Owed, RequestName};
 
-use super::{Shared, name_of};
+use super::{Shared, ended_name_of};
 use crate::engine::{Counters, Engine};
 use crate::finish::{FinishError, Finished};
-use crate::permit::Permit;
+use crate::idempotency::AttemptEnd;
+use crate::permit::{Permit, PermitName};
 use crate::record::record;
 
 /// How often it is tried to free a slot. After that its lease frees it.
@@ -24,19 +25,15 @@ const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(200);
 
 impl Engine {
-    pub(crate) fn finish_shared(
+    /// Records what a request cost more or less, which the journal then settles in the store.
+    pub(crate) fn journal_difference(
         &self,
         shared: &Shared,
         permit: &Permit,
-        finished: Finished,
+        Finished { reserved, settled }: Finished,
         now: Timestamp,
-    ) -> Result<Finished, FinishError> {
-        if permit.plan.tariff.has(Axis::Concurrency) {
-            let mode = Mode::Refund { charged_at: permit.charged_at };
-            shared.in_background(permit, permit.request(mode, Charges::Slots, Amount::ONE, now), None);
-        }
-        let Finished { reserved, settled } = finished;
-        let Some(difference) = Amount::new(reserved.abs_diff(settled)) else { return Ok(finished) };
+    ) -> Result<(), FinishError> {
+        let Some(difference) = Amount::new(reserved.abs_diff(settled)) else { return Ok(()) };
         let Ok(room) = self.spool.reserve() else {
             Counters::count(&self.counters.unrecorded);
             return Err(FinishError::Unavailable);
@@ -46,22 +43,27 @@ impl Engine {
         } else {
             (Kind::Refund, permit.overage.min(difference.get()))
         };
-        let idempotency = permit.idempotency.filter(|_| settled == 0);
+        let idempotency = permit.name.filter(|_| settled == 0).map(|name| name.idempotency);
         let record = Record { idempotency, ..record(permit, kind, Some(difference), overage, now) };
         room.append(&Record { flags: record.flags | Flags::OWED, ..record });
         shared.journal.wake();
-        if let Some(idempotency) = idempotency {
-            self.repeats.hold(permit.home, idempotency.key).forget(permit.home, idempotency, permit.decision);
-            // At once: the caller may send it again before the journal is there, and has to pay then.
-            let mode = Mode::Refund { charged_at: permit.charged_at };
-            let request = permit.request(mode, Charges::Slots, Amount::ONE, now);
-            shared.in_background(permit, request, Some(name_of(idempotency, permit.decision)));
-        }
-        Ok(finished)
+        Ok(())
     }
 }
 
 impl Shared {
+    /// Frees the slot of a request that has ended, and tells what that means for its name. At once: its caller may send it
+    /// again before the journal is there.
+    pub(crate) fn release(&self, permit: &Permit, end: Option<(PermitName, AttemptEnd)>, now: Timestamp) {
+        if end.is_none() && !permit.plan.tariff.has(Axis::Concurrency) {
+            return;
+        }
+        let mode = Mode::Refund { charged_at: permit.charged_at };
+        let request = permit.request(mode, Charges::Slots, Amount::ONE, now);
+        let name = end.map(|(name, end)| ended_name_of(name, permit.decision, end));
+        self.in_background(permit, request, name);
+    }
+
     /// Renews the slot of a request that takes long.
     pub(crate) fn renew(&self, permit: &Permit, now: Timestamp) {
         self.in_background(permit, permit.request(Mode::Force, Charges::Slots, Amount::ONE, now), None);

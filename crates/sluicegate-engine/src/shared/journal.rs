@@ -12,12 +12,11 @@ use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::tariff::{Charges, Plan, Request};
 use sluicegate_ledger::{Flags, Kind, Position, ReadError, Record};
-use sluicegate_store::redis::{Ask, CallError, HomeCall, Meters, NodeId, RequestName, Seq};
+use sluicegate_store::redis::{Ask, CallError, HomeCall, Meters, NameUse, NodeId, RequestName, Seq};
 use tokio::sync::Notify;
 
-use super::{Shared, name_of};
+use super::Shared;
 use crate::engine::Engine;
-use crate::ids::DecisionId;
 use crate::thresholds::Payer;
 
 /// The most records that are read ahead.
@@ -115,12 +114,20 @@ impl Engine {
                 ChargePlan::new(request.home, request.now, request.mode, request.slot)
             };
             let name = record.idempotency.map(|name| RequestName {
+                key: name.key,
+                request: name.request,
+                decision: record.decision,
                 since: Some(record.at),
-                ..name_of(name, DecisionId(record.decision))
+                // A charge becomes known, whose attempt has ended nobody knows how; a refund is forgotten.
+                used: if record.kind == Kind::Refund { NameUse::Refunded } else { NameUse::Vouched },
             });
             let asks = [Ask { plan: &plan, holder: shared.journal.node, name }];
             match shared.journal.meters.call(&HomeCall { home: record.home, seq, asks: &asks }).await {
                 Ok(settled) => {
+                    if let Some(name) = record.idempotency {
+                        let mut names = self.idempotency.hold(record.home, name.key);
+                        names.set_only_local(record.home, name.key, false);
+                    }
                     if request.mode == Mode::Force
                         && record.flags.contains(Flags::OWED)
                         && let Some(settled) = settled.first()

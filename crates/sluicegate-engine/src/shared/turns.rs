@@ -14,11 +14,11 @@ type Name = (HomeId, u64);
 
 /// The names that are being decided right now. One that is decided leaves nothing behind.
 #[derive(Debug, Default)]
-pub(super) struct Turns(Mutex<HashMap<Name, Arc<Queue<()>>, RandomState>>);
+pub(crate) struct Turns(Mutex<HashMap<Name, Arc<Queue<()>>, RandomState>>);
 
 impl Turns {
     /// Waits until nobody else has this name.
-    pub(super) async fn take(&self, home: HomeId, key: u64) -> Turn<'_> {
+    pub(crate) async fn take(&self, home: HomeId, key: u64) -> Turn<'_> {
         let name = (home, key);
         let queue = Arc::clone(self.0.lock().entry(name).or_default());
         // Made before it is waited, so that whoever goes away meanwhile clears up as well.
@@ -29,7 +29,7 @@ impl Turns {
 }
 
 /// The turn of one request. It ends when this is dropped.
-pub(super) struct Turn<'t> {
+pub(crate) struct Turn<'t> {
     turns: &'t Turns,
     name: Name,
     held: Option<OwnedMutexGuard<()>>,

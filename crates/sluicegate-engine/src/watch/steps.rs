@@ -17,7 +17,7 @@ use sluicegate_core::block::Caller as Blockable;
 
 use crate::ErrorCode;
 use crate::abuse::{EdgeVerdict, Squeeze};
-use crate::decide::{Caller, Way, refusal};
+use crate::decide::{Caller, RequestContext, refusal};
 use crate::decision::{Denial, StoreMode};
 use crate::engine::{Counters, Engine};
 use crate::identify::{self, Client};
@@ -55,14 +55,14 @@ impl Watched {
 impl Engine {
     /// Before anything else: whether an address has sent too much.
     #[inline]
-    pub(crate) fn at_the_edge(&self, way: &Way<'_>) -> Option<Denial> {
-        let edge = way.policy.policy().edge.as_ref()?;
-        let address = way.request.address.filter(|_| way.request.purpose == Purpose::Charge)?;
+    pub(crate) fn at_the_edge(&self, context: &RequestContext<'_>) -> Option<Denial> {
+        let edge = context.policy.policy().edge.as_ref()?;
+        let address = context.request.address.filter(|_| context.request.purpose == Purpose::Charge)?;
         let prefixes = identify::prefixes(&self.homes, address);
-        let own = self.watch.edge.check(prefixes.own, &edge.bucket, way.now);
+        let own = self.watch.edge.check(prefixes.own, &edge.bucket, context.now);
         let verdict = match (own, prefixes.network) {
             (EdgeVerdict::Pass, Some(network)) => {
-                self.watch.edge.check(network, way.policy.network()?, way.now)
+                self.watch.edge.check(network, context.policy.network()?, context.now)
             }
             (verdict, _) => verdict,
         };
@@ -73,40 +73,41 @@ impl Engine {
     }
 
     /// A client as it is watched: pressure on its address is noted, and whether it has a home of its own.
-    pub(crate) fn watch_client(&self, way: &Way<'_>, client: &Client, plan: &Plan) -> Watched {
+    pub(crate) fn watch_client(&self, context: &RequestContext<'_>, client: &Client, plan: &Plan) -> Watched {
         let mut watched =
             Watched { home: client.home, sharer: Sharer::ALL, share: Percent::FULL, seat: None };
-        if let (Some(pressure), Some(address)) = (&way.policy.policy().pressure, client.address) {
-            let squeeze = match way.request.purpose {
+        if let (Some(pressure), Some(address)) = (&context.policy.policy().pressure, client.address) {
+            let squeeze = match context.request.purpose {
                 Purpose::Charge => {
                     self.watch.origins.note(client.home, address);
-                    self.watch.pressure.note(address, client.fingerprint, pressure, way.now)
+                    self.watch.pressure.note(address, client.fingerprint, pressure, context.now)
                 }
-                Purpose::Peek => self.watch.pressure.look(address, way.now),
+                Purpose::Peek => self.watch.pressure.look(address, context.now),
             };
             if squeeze != Squeeze::No {
                 Counters::count(&self.counters.squeezed);
                 watched.share = pressure.squeeze_to;
             }
         }
-        self.seat(way, &mut watched, client.address.unwrap_or(0), plan);
+        self.seat(context, &mut watched, client.address.unwrap_or(0), plan);
         watched
     }
 
     /// A name that a front end vouches for, and that the directory does not know.
-    pub(crate) fn watch_stranger(&self, way: &Way<'_>, home: HomeId, plan: &Plan) -> Watched {
+    pub(crate) fn watch_stranger(&self, context: &RequestContext<'_>, home: HomeId, plan: &Plan) -> Watched {
         let mut watched = Watched::key(home, Sharer::ALL);
         // Half of a keyed hash is one.
         let name = (home.0 >> 64) as u64;
-        self.seat(way, &mut watched, name, plan);
+        self.seat(context, &mut watched, name, plan);
         watched
     }
 
     /// Has a caller share the home of others, if there are too many of its kind.
-    fn seat(&self, way: &Way<'_>, watched: &mut Watched, address: u64, plan: &Plan) {
+    fn seat(&self, context: &RequestContext<'_>, watched: &mut Watched, address: u64, plan: &Plan) {
         // Meters that are shared by nodes are the store's, and end there by themselves.
         if (self.shared.is_none() || self.store_mode() == StoreMode::Degraded)
-            && let Some(seated) = self.watch.seats.shared(watched.home, address, plan, &self.meters, way.now)
+            && let Some(seated) =
+                self.watch.seats.shared(watched.home, address, plan, &self.meters, context.now)
         {
             Counters::count(&self.counters.crowded);
             watched.home = seated.seat.home;
@@ -186,7 +187,7 @@ impl Engine {
     #[cold]
     pub(crate) fn held_against(
         &self,
-        way: &Way<'_>,
+        context: &RequestContext<'_>,
         watched: &Watched,
         plan: &ChargePlan<'_>,
         readings: &Readings,
@@ -195,9 +196,9 @@ impl Engine {
             return None;
         }
         self.watch.touched.add(watched.home);
-        let blocks = way.policy.policy().blocks.as_ref()?;
+        let blocks = context.policy.policy().blocks.as_ref()?;
         let spent = ConductNow::of(plan, readings).strikes_left == Some(0);
-        spent.then(|| self.block_earned(watched, blocks, way.now))
+        spent.then(|| self.block_earned(watched, blocks, context.now))
     }
 
     /// Whether a cost that does not fit what is left of a limit would fit the limit as it was bought.
@@ -212,13 +213,13 @@ impl Engine {
     #[cold]
     pub(crate) fn too_large_for_now(
         &self,
-        way: &Way<'_>,
+        context: &RequestContext<'_>,
         caller: &Caller,
         plan: &ChargePlan<'_>,
         by: usize,
         readings: &Readings,
     ) -> Denial {
-        let policy = way.policy.policy();
+        let policy = context.policy.policy();
         let score = ConductNow::of(plan, readings).score;
         let mut wait = match (&policy.reputation, score) {
             (Some(reputation), Some(score)) => reputation.time_until_low(score),

@@ -224,29 +224,31 @@ fn subjects_have_their_bound_after_a_restart_too() {
 async fn throttles_follow_a_reload_of_the_share_that_is_admitted_while_the_store_is_away() {
     let mut redis = RedisServer::new(Kind::Redis);
     let dir = tempfile::tempdir().unwrap();
-    let node = shared_place::node(PLANS, &redis.url(), Duration::from_secs(10), &dir).await;
-    redis.kill();
+    let node = shared_place::node(PLANS, &redis.url(), Duration::from_millis(250), &dir).await;
     let throttle = node.throttle(&name(), &per_hour(10));
-    let admitted = async |who: &[u8]| {
+    let ask = async |who: &[u8]| {
+        node.throttled(&throttle, node.subject(&[b"test", who]), take(1), node.now()).await
+    };
+    for (turn, (degraded, expected)) in
+        [("{cap: 40%}", 4), ("{cap: 80%}", 8), ("{rate: open}", 20), ("{rate: closed}", 0)]
+            .into_iter()
+            .enumerate()
+    {
+        let policy = crate::place::policy(&format!("{PLANS}\ndegraded: {degraded}"));
+        tokio::task::block_in_place(|| node.reload(policy)).unwrap();
+        redis.pause();
         let mut admitted = 0;
         for _ in 0..20 {
-            let subject = node.subject(&[b"test", who]);
-            let throttled = node.throttled(&throttle, subject, take(1), node.now()).await;
+            let throttled = ask(format!("somebody {turn}").as_bytes()).await;
+            assert_eq!(throttled.mode, StoreMode::Degraded);
             admitted += u64::from(throttled.answer == ThrottleAnswer::Fits);
         }
-        admitted
-    };
-    assert_eq!(admitted(b"alice").await, 4, "40 % of the limit");
-    let reload = |text: String| {
-        let node = std::sync::Arc::clone(&node);
-        tokio::task::block_in_place(move || node.reload(crate::place::policy(&text)).unwrap())
-    };
-    reload(format!("{PLANS}\ndegraded: {{cap: 80%}}"));
-    assert_eq!(admitted(b"bob").await, 8, "80 % of the limit");
-    reload(format!("{PLANS}\ndegraded: {{rate: open}}"));
-    assert_eq!(admitted(b"carol").await, 20);
-    reload(format!("{PLANS}\ndegraded: {{rate: closed}}"));
-    assert_eq!(admitted(b"dave").await, 0);
+        assert_eq!(admitted, expected, "{degraded}");
+        redis.resume();
+        while ask(b"whether the store is back").await.mode == StoreMode::Degraded {
+            tokio::task::yield_now().await;
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -11,9 +11,7 @@ use std::borrow::Cow;
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::{
-    Answer, CallerRequest, Decision, Engine, Front, Hold, Purpose,
-    identify::{self, NameHeader},
-    problem,
+    Answer, CallerRequest, Credential, Decision, Engine, Front, Hold, Purpose, identify::NameHeader, problem,
 };
 
 use original::Original;
@@ -89,9 +87,8 @@ async fn decide(
 ) -> Result<Decision, Refusal> {
     let original = Original::of(headers)?;
     let name = NameHeader::of(&original.method, headers);
-    let policy = engine.policy();
     let request = CallerRequest {
-        credential: identify::credential(&policy.policy().identity, headers),
+        credential: Credential::Headers(headers),
         address: peer.map(|peer| engine.address_of(peer.address().ip(), headers)),
         method: &original.method,
         path: &original.path,

@@ -7,13 +7,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
-use http::{HeaderValue, Method, Request, Response, Version, request};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version, request, response};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use sluicegate_core::grpc_status::media_type;
 use sluicegate_core::policy::{Proxies, ServerSettings, UpstreamHost, UpstreamProtocol};
 use sluicegate_tower::InFlight;
-use sluicegate_tower::gateway::GrpcCall;
+use sluicegate_tower::gateway::{GrpcCall, RefusalStatus};
 use tower_service::Service;
 
 use super::download::ProxyBody;
@@ -187,6 +187,7 @@ impl Exchange<'_> {
     ) -> Result<Response<ProxyBody>, Failed> {
         let answer = link.exchange(request, self.progress, self.settings.read).await?;
         let (mut parts, incoming) = answer.into_parts();
+        self.blame(&mut parts);
         headers::toward_caller(&mut parts.headers);
         let body = ProxyBody::linked(incoming, link, &self.target.pool, self.settings.idle);
         Ok(Response::from_parts(parts, body))
@@ -205,8 +206,18 @@ impl Exchange<'_> {
             }
         };
         let (mut parts, incoming) = answer.into_parts();
+        self.blame(&mut parts);
         headers::toward_caller(&mut parts.headers);
         Ok(Response::from_parts(parts, ProxyBody::shared(incoming, self.settings.idle)))
+    }
+
+    /// A 5xx that the upstream answers to a body that the caller broke is the caller's fault: it counts as a 400, so that
+    /// nothing is given back for it. The caller gets the answer as it is.
+    fn blame(&self, parts: &mut response::Parts) {
+        let broken = matches!(self.progress.map(Progress::stage), Some(Stage::Broken | Stage::TooLarge));
+        if broken && parts.status.is_server_error() {
+            parts.extensions.insert(RefusalStatus(StatusCode::BAD_REQUEST));
+        }
     }
 
     async fn shared(&self) -> Result<h2::Sender, Refusal> {
@@ -250,6 +261,7 @@ impl Exchange<'_> {
     pub(super) fn refusal(&self, failed: &Failed) -> Refusal {
         match (failed, self.progress.map(Progress::stage)) {
             (_, Some(Stage::TooLarge)) => Refusal::BodyTooLarge,
+            (_, Some(Stage::Broken)) => Refusal::BrokenBody,
             (Failed::Late, Some(Stage::Awaiting)) => Refusal::RequestTimeout,
             (Failed::Late, _) => Refusal::GatewayTimeout,
             (Failed::Unsent(_), _) => Refusal::BadGateway,

@@ -21,6 +21,8 @@ const FORWARDED_PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
 /// What the upstream is told of the caller begins with this. Whoever decides has removed what the caller sent of it.
 const OURS: &str = "x-sluicegate-";
 
@@ -79,6 +81,8 @@ fn remove_named(headers: &mut HeaderMap) {
         // A caller may not take away what the upstream needs to understand the request, nor what it is told of the
         // caller.
         .filter(|name| !name.as_str().starts_with(OURS) && !names_caller(name))
+        // Nor the name under which the request may have been free: the upstream must be able to recognise a repeat.
+        .filter(|name| *name != IDEMPOTENCY_KEY)
         .filter(|name| *name != HOST && *name != CONTENT_LENGTH && *name != TE && *name != UPGRADE)
         .collect();
     for name in named {

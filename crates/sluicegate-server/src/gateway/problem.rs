@@ -13,6 +13,8 @@ pub(super) enum Refusal {
     BadGateway,
     GatewayTimeout,
     RequestTimeout,
+    /// The caller's body broke off, or is not framed as it must be.
+    BrokenBody,
     BodyTooLarge,
     UriTooLong,
     TooManyHeaders,
@@ -25,6 +27,7 @@ impl Refusal {
             Self::BadGateway => StatusCode::BAD_GATEWAY,
             Self::GatewayTimeout => StatusCode::GATEWAY_TIMEOUT,
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::BrokenBody => StatusCode::BAD_REQUEST,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UriTooLong => StatusCode::URI_TOO_LONG,
             Self::TooManyHeaders => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
@@ -37,6 +40,7 @@ impl Refusal {
             Self::BadGateway => "bad_gateway",
             Self::GatewayTimeout => "gateway_timeout",
             Self::RequestTimeout => "request_timeout",
+            Self::BrokenBody => "broken_body",
             Self::BodyTooLarge => "body_too_large",
             Self::UriTooLong => "uri_too_long",
             Self::TooManyHeaders => "headers_too_large",
@@ -49,6 +53,7 @@ impl Refusal {
         match self {
             Self::BadGateway => "The service behind the gateway could not be reached, or broke off.",
             Self::GatewayTimeout => "The service behind the gateway did not answer in time.",
+            Self::BrokenBody => "The request's body broke off, or is not framed as its headers say.",
             Self::RequestTimeout => "The rest of the request's body did not arrive in time.",
             Self::BodyTooLarge => "The request's body is longer than is allowed here.",
             Self::UriTooLong => "The request's path and query are longer than is allowed here.",

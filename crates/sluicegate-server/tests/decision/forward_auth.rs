@@ -132,7 +132,9 @@ fn what_the_proxy_must_send_is_said() {
 
 #[test]
 fn every_method_asks_and_a_request_is_charged_once_by_its_own_method() {
-    let place = Place::new("tiers: {wide: {rate: 100, burst: 100, quota: 100}}").caller("wide");
+    let policy =
+        "tiers: {wide: {rate: 100, burst: 100, quota: 100}}\nroutes: {all: {match: /**, repeats: free}}";
+    let place = Place::new(policy).caller("wide");
     for method in ["GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PROPFIND"] {
         let headers = [
             ("x-forwarded-method", "POST"),

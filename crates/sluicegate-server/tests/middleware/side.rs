@@ -59,7 +59,8 @@ impl Side {
             Way::Embedded => service.layer(SluicegateLayer::new(Arc::clone(&engine)).holding()),
             Way::Remote => {
                 let client = DecisionClient::new(&decision_api(&engine).await).unwrap();
-                service.layer(RemoteLayer::new(client, Unreachable::Deny).holding())
+                let remote = RemoteLayer::new(client, Unreachable::Deny).holding();
+                service.layer(remote.vouch_for_idempotency_keys())
             }
         };
         Self { app, key, dir }

@@ -13,6 +13,7 @@ tiers:
 routes:
   dear: {match: 'GET /dear', cost: 9}
   closed: {match: 'GET /closed', scope: 'closed:read'}
+  named: {match: 'POST /**', repeats: free}
 ";
 
 const KEY: (&str, &str) = ("x-api-key", "<key>");

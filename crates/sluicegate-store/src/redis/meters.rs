@@ -24,7 +24,7 @@ mod settled;
 
 pub use asked::{Ask, HomeCall, NodeId, Seq};
 pub use error::CallError;
-pub use name::RequestName;
+pub use name::{NameUse, RequestName};
 pub use settled::{Applied, Resolved, Settled};
 
 /// How often a call is made again because limits were edited or calendar periods ended meanwhile.

@@ -11,7 +11,8 @@
 //! another request's; 254 this was a fence, with the number of
 //! the call it stands before and, behind 1 and the time of that call, what came of it; behind 0 nothing did.
 //!
-//! A name: a hash of the request (8 bytes), the decision (16 bytes), until when it is remembered.
+//! A name: a hash of the request (8 bytes), the decision (16 bytes), until when it is remembered; how many attempts have
+//! not ended (2 bytes), how many were free, and 1 if one was answered (1 byte each). An older build wrote the first three.
 //!
 //! A call: first the home as it would be if it had these limits and nothing else, up to its numbers; then the
 //! operation (1 byte), the node, the number of the call, the time (below zero: the server's) and, by operation, what

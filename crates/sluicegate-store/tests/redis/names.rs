@@ -7,7 +7,9 @@ use sluicegate_core::plan::{ChargePlan, HomeId, Mode};
 use sluicegate_core::rule::{Amount, LEASE_DEFAULT, Rule};
 use sluicegate_core::settle::Outcome;
 use sluicegate_core::time::{Nanos, Timestamp};
-use sluicegate_store::redis::{Applied, Ask, CallError, HomeCall, RequestName, Resolved, Seq, Settled};
+use sluicegate_store::redis::{
+    Applied, Ask, CallError, HomeCall, NameUse, RequestName, Resolved, Seq, Settled,
+};
 use sluicegate_testkit::dice::Dice;
 use sluicegate_testkit::redis::Engine;
 
@@ -27,6 +29,10 @@ on_each_engine!(
     a_name_alone_is_kept_and_forgotten_without_any_meters,
     a_request_without_a_name_costs_no_command_more,
     names_come_and_go_as_in_a_model,
+    a_repeat_after_failures_is_free_five_times_and_never_while_an_attempt_is_open,
+    a_repeat_of_what_was_delivered_is_charged,
+    a_name_of_the_upstreams_own_is_free_twenty_times,
+    a_name_that_an_older_build_wrote_is_free_where_it_was_and_charged_elsewhere,
 );
 
 const HOME: HomeId = HomeId(1);
@@ -38,7 +44,16 @@ fn start() -> Timestamp {
 }
 
 fn name(request: u64, decision: u128) -> RequestName {
-    RequestName { key: 7, request, decision, since: None }
+    RequestName { key: 7, request, decision, since: None, used: NameUse::Vouched }
+}
+
+/// The same with another use.
+fn using(used: NameUse, name: RequestName) -> RequestName {
+    RequestName { used, ..name }
+}
+
+fn refunded(request: u64, decision: u128) -> RequestName {
+    using(NameUse::Refunded, name(request, decision))
 }
 
 fn call(
@@ -159,9 +174,9 @@ fn a_refund_forgets_the_name_of_its_own_decision_alone(engine: Engine) {
     let charged = ask(&bed, &charge, name(5, 100));
     let refund = plan(1, &[&quota], 3, Mode::Refund { charged_at: charged.now });
     // Somebody else's refund gives back what it has to, and leaves the name alone.
-    assert_eq!(used(&ask(&bed, &refund, name(5, 999))), [0]);
+    assert_eq!(used(&ask(&bed, &refund, refunded(5, 999))), [0]);
     assert_eq!(ask(&bed, &charge, name(5, 200)).repeats, Some(100));
-    ask(&bed, &refund, name(5, 100));
+    ask(&bed, &refund, refunded(5, 100));
     let anew = ask(&bed, &charge, name(6, 300));
     assert_eq!((anew.outcome, anew.repeats, used(&anew)), (ADMITTED, None, vec![3]));
 }
@@ -176,7 +191,7 @@ fn what_is_forced_takes_the_name_over_and_shortens_no_day(engine: Engine) {
     // Both have happened, so both are charged. The first may be about to be undone: the name is no longer its own.
     assert_eq!(used(&ask_at(&bed, &force, told(hours(1), 200), hours(20))), [6]);
     let back = plan(1, &[], 1, Mode::Refund { charged_at: hours(0) });
-    ask_at(&bed, &back, name(5, 100), hours(21));
+    ask_at(&bed, &back, refunded(5, 100), hours(21));
     assert_eq!(ask_at(&bed, &charge, name(5, 300), hours(24)).repeats, Some(200));
     assert_eq!(ask_at(&bed, &charge, name(5, 400), hours(25)).repeats, None);
     ask_at(&bed, &force, told(hours(23), 450), hours(26));
@@ -232,7 +247,7 @@ fn a_name_alone_is_kept_and_forgotten_without_any_meters(engine: Engine) {
     }
     assert_eq!(ask(&bed, &charge, name(5, 200)).repeats, Some(100));
     let back = plan(1, &[], 1, Mode::Refund { charged_at: Timestamp::EPOCH });
-    ask(&bed, &back, name(5, 100));
+    ask(&bed, &back, refunded(5, 100));
     assert_eq!(used(&ask(&bed, &charge, name(5, 300))), [1]);
 }
 
@@ -272,12 +287,12 @@ fn names_come_and_go_as_in_a_model(engine: Engine) {
     for decision in 1..600_u128 {
         now = now.plus(Nanos::from_secs(u32::try_from(dice.below(9_000)).unwrap()));
         let key = dice.below(6);
-        let name = RequestName { key, request: dice.below(2), decision, since: None };
+        let name = RequestName { key, ..self::name(dice.below(2), decision) };
         names.retain(|_, held| held.until > now);
         if dice.below(4) == 0 && !charged.is_empty() {
             let (name, at) = charged.remove(usize::try_from(dice.below(charged.len() as u64)).unwrap());
             let refund = plan(1, &[&rate, &quota], 1, Mode::Refund { charged_at: at });
-            let settled = ask_at(&bed, &refund, name, now);
+            let settled = ask_at(&bed, &refund, using(NameUse::Refunded, name), now);
             if names.get(&name.key).is_some_and(|held| held.decision == name.decision) {
                 names.remove(&name.key);
             }
@@ -301,5 +316,84 @@ fn names_come_and_go_as_in_a_model(engine: Engine) {
             None => assert!(matches!(settled.outcome, Outcome::Refused { by: 1, .. }), "{settled:?}"),
         }
         spent = settled.readings[1].used;
+    }
+}
+
+/// Tells how an attempt has ended.
+fn end(bed: &Bed, used: NameUse, decision: u128) {
+    let ended = plan(1, &[], 1, Mode::Refund { charged_at: Timestamp::EPOCH });
+    ask(bed, &ended, using(used, name(5, decision)));
+}
+
+fn a_repeat_after_failures_is_free_five_times_and_never_while_an_attempt_is_open(engine: Engine) {
+    let bed = Bed::new(engine);
+    let quota = monthly(100);
+    let charge = plan(1, &[&quota], 1, Mode::Charge);
+    let attempt = |decision| ask(&bed, &charge, using(NameUse::AfterFailure, name(5, decision)));
+    assert_eq!((attempt(100).repeats, attempt(200).repeats), (None, None), "the first is still open");
+    end(&bed, NameUse::Failed, 100);
+    assert_eq!(attempt(300).repeats, None, "another one is");
+    end(&bed, NameUse::Failed, 200);
+    end(&bed, NameUse::Failed, 300);
+    for free in 0..5 {
+        let repeat = attempt(400 + free);
+        assert_eq!((repeat.outcome, repeat.repeats, used(&repeat)), (ADMITTED, Some(300), vec![3]));
+        end(&bed, NameUse::Failed, 300);
+    }
+    let charged = attempt(500);
+    assert_eq!((charged.repeats, used(&charged)), (None, vec![4]));
+}
+
+fn a_repeat_of_what_was_delivered_is_charged(engine: Engine) {
+    let bed = Bed::new(engine);
+    let quota = monthly(100);
+    let charge = plan(1, &[&quota], 1, Mode::Charge);
+    let attempt = |decision| ask(&bed, &charge, using(NameUse::AfterFailure, name(5, decision)));
+    attempt(100);
+    end(&bed, NameUse::Delivered, 100);
+    assert_eq!(used(&attempt(200)), [2]);
+    end(&bed, NameUse::Failed, 200);
+    assert_eq!(used(&attempt(300)), [3], "an earlier one was delivered");
+    end(&bed, NameUse::Refunded, 300);
+    let first = attempt(400);
+    end(&bed, NameUse::Failed, 400);
+    assert_eq!(
+        (first.repeats, attempt(500).repeats),
+        (None, Some(400)),
+        "a name that was given back is forgotten"
+    );
+    // What is forced has happened; how it has ended, nobody knows.
+    ask(&bed, &plan(1, &[&quota], 1, Mode::Force), name(5, 600));
+    end(&bed, NameUse::Failed, 400);
+    assert_eq!(attempt(700).repeats, None);
+}
+
+fn a_name_of_the_upstreams_own_is_free_twenty_times(engine: Engine) {
+    let bed = Bed::new(engine);
+    let quota = monthly(100);
+    let charge = plan(1, &[&quota], 1, Mode::Charge);
+    let attempts: Vec<u64> = (0..25)
+        .map(|decision| used(&ask(&bed, &charge, using(NameUse::Free, name(5, decision))))[0])
+        .collect();
+    assert_eq!(attempts[20], 1, "one charge, twenty repeats");
+    assert_eq!(attempts[21..], [2, 3, 4, 5]);
+}
+
+fn a_name_that_an_older_build_wrote_is_free_where_it_was_and_charged_elsewhere(engine: Engine) {
+    for (used, expected) in
+        [(NameUse::Vouched, Some(100)), (NameUse::Free, Some(100)), (NameUse::AfterFailure, None)]
+    {
+        let bed = Bed::new(engine);
+        let quota = monthly(100);
+        let charge = plan(1, &[&quota], 1, Mode::Charge);
+        ask(&bed, &charge, name(5, 100));
+        // Older builds knew no more than the request, the decision, and until when.
+        bed.server.ask(&[
+            "EVAL",
+            "redis.call('SET', KEYS[1], string.sub(redis.call('GET', KEYS[1]), 1, 32), 'KEEPTTL')",
+            "1",
+            KEY,
+        ]);
+        assert_eq!(ask(&bed, &charge, using(used, name(5, 200))).repeats, expected, "{used:?}");
     }
 }

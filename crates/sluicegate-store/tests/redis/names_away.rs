@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluicegate_core::plan::Mode;
 use sluicegate_core::tariff::{Charges, Plan};
-use sluicegate_store::redis::{Away, Owed, RequestName};
+use sluicegate_store::redis::{Away, NameUse, Owed, RequestName};
 use sluicegate_testkit::chaos;
 use sluicegate_testkit::redis::Engine;
 use sluicegate_testkit::wait;
@@ -30,7 +30,7 @@ fn sold(quota: u64) -> Arc<Plan> {
 }
 
 fn named(plan: &Arc<Plan>, decision: u128) -> Owed {
-    let name = RequestName { key: 7, request: 5, decision, since: None };
+    let name = RequestName { key: 7, request: 5, decision, since: None, used: NameUse::Vouched };
     Owed { name: Some(name), ..owed(plan, 1, 3, Mode::Charge) }
 }
 

@@ -13,7 +13,7 @@ use sluicegate_core::policy::{Identity, Proxies};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::ask::{Asks, Hold};
+use super::ask::{Asks, Hold, Names};
 use super::denial;
 use super::permit::Permit;
 use super::unreachable::{Undecided, Unreachable};
@@ -46,6 +46,7 @@ impl RemoteLayer {
             proxies: Proxies::default(),
             peer: peer::put,
             hold: Hold::IfNeeded,
+            names: Names::Ignored,
         };
         Self { client: Arc::new(client), unreachable, asks: Arc::new(asks) }
     }
@@ -70,6 +71,14 @@ impl RemoteLayer {
     #[must_use]
     pub fn holding(mut self) -> Self {
         Arc::make_mut(&mut self.asks).hold = Hold::Yes;
+        self
+    }
+
+    /// Charges requests with the same `Idempotency-Key` once in 24 hours. Only for a service that recognises the keys
+    /// itself and does not do the work again: otherwise one header makes everything free.
+    #[must_use]
+    pub fn vouch_for_idempotency_keys(mut self) -> Self {
+        Arc::make_mut(&mut self.asks).names = Names::Vouched;
         self
     }
 

@@ -76,16 +76,18 @@ async fn where_keys_stand_and_who_is_believed_can_be_said() {
 }
 
 #[tokio::test]
-async fn the_name_of_a_request_goes_along_if_it_changes_something() {
+async fn the_name_of_a_request_goes_along_only_where_the_service_vouches_for_it() {
     let named = |request: http::request::Builder| request.header("idempotency-key", "\"order 7\"");
-    assert_eq!(asked(as_is, named(Request::post("/"))).await["idempotency_key"], "order 7");
-    assert_eq!(asked(as_is, named(Request::get("/"))).await["idempotency_key"], Value::Null);
+    let vouched = RemoteLayer::vouch_for_idempotency_keys;
+    assert_eq!(asked(vouched, named(Request::post("/"))).await["idempotency_key"], "order 7");
+    assert_eq!(asked(vouched, named(Request::get("/"))).await["idempotency_key"], Value::Null);
+    assert_eq!(asked(as_is, named(Request::post("/"))).await["idempotency_key"], Value::Null);
 }
 
 #[tokio::test]
 async fn what_is_wrong_with_a_request_by_itself_is_not_asked_about() {
     let decider = Decider::admitting().await;
-    let (layer, inner) = (decider.layer(), Inner::default());
+    let (layer, inner) = (decider.layer().vouch_for_idempotency_keys(), Inner::default());
     let two_keys = Request::get("/").header("authorization", "Bearer a").header("x-api-key", "b");
     let no_name = Request::post("/").header("idempotency-key", "\"");
     for (request, error) in [(two_keys, "ambiguous_key"), (no_name, "invalid_idempotency_key")] {

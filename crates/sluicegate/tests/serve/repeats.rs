@@ -1,4 +1,4 @@
-//! `Idempotency-Key` through the real binary: whoever sends a request again is charged once.
+//! `Idempotency-Key` through the real binary: when a request that is sent again is charged once.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -13,6 +13,7 @@ use sluicegate_testkit::wait;
 use crate::bed::Bed;
 
 const POLICY: &str = "
+routes: {all: {match: /**, repeats: free}}
 tiers:
   metered: {rate: 100_000, burst: 100_000, quota: 1_000}
   kind: {rate: 100_000, burst: 100_000, quota: 1_000, refund_on: 5xx}
@@ -125,7 +126,10 @@ fn a_retry_after_a_failure_of_the_upstream_is_charged_once_with_a_refund_and_wit
 
 #[test]
 fn a_refusal_leaves_the_name_free() {
-    let bed = Bed::start("tiers: {small: {quota: 1, quota_window: sliding_day}, large: {quota: 100}}");
+    let bed = Bed::start(
+        "tiers: {small: {quota: 1, quota_window: sliding_day}, large: {quota: 100}}\n\
+         routes: {all: {match: /**, repeats: free}}",
+    );
     let key = bed.customer("acme", "small");
     assert_eq!(bed.gateway(&post(&key, "a")).status, 200);
     assert_eq!(bed.gateway(&post(&key, "b")).status, 402);
@@ -152,4 +156,69 @@ fn a_server_that_was_killed_between_a_request_and_its_repeat_knows_it() {
         assert_eq!(bed.gateway(&other).status, 422);
     }
     assert_eq!(bed.used("acme", "quota"), 2);
+}
+
+const UNNAMED_ROUTES: &str = "tiers: {metered: {rate: 100_000, burst: 100_000, quota: 5}}";
+
+#[test]
+fn one_name_for_five_hundred_bodies_is_charged_for_each_that_is_delivered() {
+    let bed = Bed::start(UNNAMED_ROUTES);
+    let key = bed.customer("acme", "metered");
+    let mut gateway = Caller::new(bed.server.gateway());
+    let mut forwarded = 0;
+    for body in 0..500 {
+        let asked =
+            Asked::new("POST", "/orders").key(&key).header("Idempotency-Key", "a").body(body.to_string());
+        let answer = gateway.send(&asked).unwrap();
+        forwarded += usize::from(answer.status == 200);
+        assert!(matches!(answer.status, 200 | 402), "{answer:?}");
+    }
+    assert_eq!(forwarded, 5);
+    assert_eq!(bed.used("acme", "quota"), 5);
+}
+
+#[test]
+fn a_retry_is_free_five_times_while_the_upstream_fails() {
+    let upstream = failing(usize::MAX);
+    let policy = "tiers: {metered: {rate: 100_000, burst: 100_000, quota: 100}}";
+    let bed = Bed::start_with(policy, |launch| launch.arg("--upstream").arg(upstream.url()));
+    let key = bed.customer("acme", "metered");
+    let statuses = [(); 6].map(|()| bed.gateway(&post_nothing(&key, "a")).status);
+    assert_eq!(statuses, [503; 6]);
+    assert_eq!(bed.used("acme", "quota"), 1, "the first is charged, five repeats are free");
+    assert_eq!(bed.gateway(&post_nothing(&key, "a")).status, 503);
+    assert_eq!(bed.used("acme", "quota"), 2, "no name is free more often than that");
+}
+
+#[test]
+fn a_proxy_that_reports_no_outcome_makes_nothing_free_unless_the_route_says_so() {
+    let policy = "
+tiers: {metered: {rate: 100_000, burst: 100_000, quota: 100}}
+routes: {known: {match: \"POST /known\", repeats: free}}
+";
+    let bed = Bed::start(policy);
+    let key = bed.customer("acme", "metered");
+    let mut decision = Caller::new(bed.server.decision());
+    let mut ask = |uri: &str| {
+        (0..3).for_each(|_| assert_eq!(decision.send(&forwarded(&key, "a", uri)).unwrap().status, 200));
+    };
+    ask("/orders");
+    assert_eq!(bed.used("acme", "quota"), 3);
+    ask("/known");
+    assert_eq!(bed.used("acme", "quota"), 4);
+}
+
+#[test]
+fn connection_does_not_take_the_name_away_from_the_upstream() {
+    let (heads, seen) = mpsc::channel();
+    let upstream = Upstream::start(move |head, mut stream: TcpStream| {
+        heads.send(head.to_ascii_lowercase()).unwrap();
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    });
+    let bed = Bed::start_with(POLICY, |launch| launch.arg("--upstream").arg(upstream.url()));
+    let key = bed.customer("acme", "metered");
+    let asked = post_nothing(&key, "order-7").header("Connection", "Idempotency-Key");
+    assert_eq!(bed.gateway(&asked).status, 200);
+    let head = seen.recv().unwrap();
+    assert!(head.contains("idempotency-key: order-7\r\n"), "{head}");
 }

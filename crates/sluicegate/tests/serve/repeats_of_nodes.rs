@@ -15,6 +15,7 @@ use crate::nodes::{Nodes, metered, node, node_with};
 use crate::repeats::{failing, post, post_nothing};
 
 const POLICY: &str = "
+routes: {all: {match: /**, repeats: free}}
 tiers:
   metered: {rate: 100_000, burst: 100_000, quota: 100_000}
   slow: {rate: 1/hour, burst: 5, quota: 100_000}

@@ -62,7 +62,8 @@ fn route(entry: &NamedEntry<RouteBody>, sink: &mut Sink) -> Option<(Place, Route
     };
     let repeats = match body.repeats.value() {
         Some(RepeatsWord::Charged) => Repeats::Charged,
-        Some(RepeatsWord::Free) | None => Repeats::Free,
+        Some(RepeatsWord::Free) => Repeats::Free,
+        Some(RepeatsWord::AfterFailure) | None => Repeats::AfterFailure,
     };
     let (place, pattern) = pattern?;
     let (name, cost, scope, upstream) = (name?.as_str().to_owned(), cost?, scope?, upstream?);

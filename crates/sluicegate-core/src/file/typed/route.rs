@@ -13,12 +13,14 @@ body! {
         "scope" => scope: Text,
         /// Where such requests are forwarded. Default: `server.upstream`.
         "upstream" => upstream: Text,
-        /// Whether a request that repeats the `Idempotency-Key` of another is charged again. Default: `free`.
+        /// What a request costs that repeats the `Idempotency-Key` of another: nothing if every earlier attempt failed at
+        /// the upstream, nothing in any case (for upstreams that recognise the key), or as much as any other. Default:
+        /// `after_failure`.
         "repeats" => repeats: RepeatsWord,
     }
 }
 
 words! {
     /// What a repeat costs.
-    enum RepeatsWord { Free = "free", Charged = "charged" }
+    enum RepeatsWord { AfterFailure = "after_failure", Free = "free", Charged = "charged" }
 }

@@ -8,8 +8,8 @@ mod original;
 
 use std::net::IpAddr;
 
-use sluicegate_engine::identify::{self, NameHeader};
-use sluicegate_engine::{Answer, CallerRequest, Engine, Front, Hold, Purpose};
+use sluicegate_engine::identify::NameHeader;
+use sluicegate_engine::{Answer, CallerRequest, Credential, Engine, Front, Hold, Purpose};
 
 use super::message::authz::{AttributeContext, CheckRequest, CheckResponse, HttpRequest};
 use super::status::{Code, Status};
@@ -31,9 +31,8 @@ pub(super) async fn check(engine: &Engine, request: CheckRequest) -> Result<Chec
     };
     let headers = &original.headers;
     let name = NameHeader::of(&original.method, headers);
-    let policy = engine.policy();
     let request = CallerRequest {
-        credential: identify::credential(&policy.policy().identity, headers),
+        credential: Credential::Headers(headers),
         address: source(&attributes).map(|peer| engine.address_of(peer, headers)),
         method: &original.method,
         path: &original.path,

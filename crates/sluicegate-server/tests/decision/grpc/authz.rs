@@ -130,8 +130,9 @@ fn a_caller_without_a_key_is_known_by_where_it_comes_from() {
 }
 
 #[test]
-fn a_request_with_a_name_is_charged_once_and_no_place_is_held() {
-    let place = Place::new(PLANS).caller("free").caller("single");
+fn a_request_with_a_name_is_charged_once_where_the_route_says_so_and_no_place_is_held() {
+    let policy = format!("{PLANS}\nroutes: {{named: {{match: /a, repeats: free}}}}");
+    let place = Place::new(&policy).caller("free").caller("single");
     wait(async {
         let mut client = Client::of(&place).await;
         let named = |key| request("POST", "/a", &[("x-api-key", key), ("idempotency-key", "order 7")]);

@@ -7,7 +7,7 @@ use sluicegate_core::plan::Mode;
 use sluicegate_core::tariff::{Charges, Plan, Request};
 use sluicegate_core::time::Timestamp;
 
-use crate::redis::meters::{Applied, NodeId, RequestName, Settled};
+use crate::redis::meters::{Applied, NameUse, NodeId, RequestName, Settled};
 
 /// What one request owes, owned, so that it can wait in a queue.
 #[derive(Clone, Debug)]
@@ -26,8 +26,11 @@ impl Owed {
     /// What gives back what this charged then. The name of a charge is forgotten with it.
     pub(super) fn refund(mut self, charged_at: Timestamp, charged: Applied) -> Self {
         self.request.mode = Mode::Refund { charged_at };
-        if charged == Applied::Repeated {
-            self.name = None;
+        let repeated = charged == Applied::Repeated;
+        if let Some(name) = &mut self.name {
+            name.used = if repeated { NameUse::Failed } else { NameUse::Refunded };
+        }
+        if repeated {
             if self.request.which == Charges::All {
                 self.request.which = Charges::Again;
             }

@@ -2,12 +2,12 @@
 
 use sluicegate_core::time::Timestamp;
 
-/// A caller's own name for a request. Of the requests of a home that have the same name within a day, one is charged.
+/// A caller's own name for a request.
 ///
-/// What becomes of it is the plan's to say. One that charges keeps the name if it is admitted; where somebody has it
-/// already, it is a repeat and charged with what counts repeats alone, or a conflict if the request is another. What is
-/// forced has happened already: it takes the name over, for somebody who has it may be about to be undone. A refund
-/// forgets the name if it is still that of the decision whose charge is given back.
+/// What becomes of it is the plan's to say. One that charges keeps the name if it is admitted; where the name was charged
+/// already, it is a free repeat if [`NameUse`] says so, is charged once more otherwise, or is a conflict if the request is
+/// another. What is forced has happened already: it takes the name over, and how its attempt has ended is not known. A
+/// refund tells how an attempt has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestName {
     /// A hash of the name.
@@ -18,4 +18,23 @@ pub struct RequestName {
     pub decision: u128,
     /// When it was charged, if that is past.
     pub since: Option<Timestamp>,
+    /// What is done with it.
+    pub used: NameUse,
+}
+
+/// What is done with a name: the number is what the script reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NameUse {
+    /// An attempt, free if the name was charged within a day.
+    Vouched = 0,
+    /// The same, up to 20 times.
+    Free = 1,
+    /// An attempt, free if every earlier one has ended in a failure of the upstream, up to 5 times.
+    AfterFailure = 2,
+    /// The charge of an attempt was given back: the name is forgotten if it is still that attempt's.
+    Refunded = 16,
+    /// An attempt has failed at the upstream.
+    Failed = 17,
+    /// An attempt was answered, or how it has ended is not known.
+    Delivered = 18,
 }

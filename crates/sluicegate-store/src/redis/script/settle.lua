@@ -58,7 +58,7 @@ end
 local reply, said, outcomes, asked, owes, later, spared = { '' }, 1, {}, {}, {}, {}, {}
 for place = 1, asks do
   local mode, charges, charged, slot, elsewhere = 0, 2, 0, nil, nil
-  local name, request, decision, since
+  local name, request, decision, used, since
   if op == 1 then
     asked[1], asked[2] = limits[1], limits[2]
     owes[1], owes[2], at = unpack_from('<dd', body, at)
@@ -68,7 +68,7 @@ for place = 1, asks do
     if mode == 3 then charged, at = unpack_from('<d', body, at) end
     if parts % 2 == 1 then slot, at = unpack_from('<c16', body, at) end
     if parts % 4 >= 2 then expected, least, most, at = unpack_from('<Bdd', body, at) end
-    if parts >= 4 then name, request, decision, since, at = unpack_from('<Hc8c16d', body, at) end
+    if parts >= 4 then name, request, decision, used, since, at = unpack_from('<Hc8c16Bd', body, at) end
     for k = 1, charges do
       local which, due
       which, due, owes[k], at = unpack_from('<BBd', body, at)
@@ -80,15 +80,23 @@ for place = 1, asks do
     end
   end
   local keeps = mode ~= 1 and not repeated and not elsewhere
-  -- The decision that has the name, while it is remembered. Only what may be refused repeats it.
+  -- The decision that has the name, while it is remembered; how many attempts under it are open, how many were free, and
+  -- whether one was answered. Only what may be refused is free under it.
   local owner, till, again, conflicts
+  local open, free, delivered = 0, 0, 0
   if name and keeps then
     local held = call('GET', KEYS[name])
     if held then
       local theirs, whose, ends = unpack_from('<c8c16d', held)
       if ends > now then
-        owner, till, again = whose, ends, mode == 0
-        if again and theirs ~= request then again, conflicts, keeps = false, true, false end
+        owner, till, delivered = whose, ends, 1
+        if #held > 32 then open, free, delivered = unpack_from('<HBB', held, 33) end
+        if mode == 0 and theirs ~= request then
+          conflicts, keeps = true, false
+        elseif mode == 0 then
+          again = used == 0 or used == 1 and free < 20 or used == 2 and open == 0 and delivered == 0 and free < 5
+        end
+        if mode == 3 then request = theirs end
       end
     end
   end
@@ -153,19 +161,30 @@ for place = 1, asks do
     said = said + 1
     reply[said] = say(limit, seen)
   end
-  if name and done and not again then
+  if name and done then
+    local ends = till
     if mode == 3 then
-      if owner == decision then
+      if owner == decision and used == 16 then
         call('DEL', KEYS[name])
-        dirty = true
+        owner, dirty = nil, true
+      elseif owner then
+        open = open > 0 and open - 1 or 0
+        if used == 18 then delivered = 1 end
       end
+      decision = owner
+    elseif again then
+      open, free, decision = open + 1, free < 255 and free + 1 or 255, owner
     else
-      local ends = (since < 0 and now or since) + REMEMBERED
+      ends = (since < 0 and now or since) + REMEMBERED
       if owner and till > ends then ends = till end
-      if ends >= now + 1000 then
-        call('SET', KEYS[name], request .. decision .. pack('<d', ends), 'PX', floor((ends - now) / 1000))
-        dirty = true
-      end
+      -- How an attempt has ended that was forced is not known.
+      if mode == 2 then delivered = 1 else open = open + 1 end
+    end
+    if decision and ends >= now + 1000 then
+      if open > 65535 then open = 65535 end
+      call('SET', KEYS[name], request .. decision .. pack('<dHBB', ends, open, free, delivered), 'PX',
+        floor((ends - now) / 1000))
+      dirty = true
     end
   end
 end

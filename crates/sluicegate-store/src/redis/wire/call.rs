@@ -187,11 +187,13 @@ impl<'p> WireCall<'p> {
     }
 }
 
-/// Appends a name: the place of its key, the request, the decision, and since when it is charged (below zero: now).
+/// Appends a name: the place of its key, the request, the decision, what is done with it, and since when it is charged
+/// (below zero: now).
 fn put_name(key: usize, name: &RequestName, into: &mut Vec<u8>) -> Result<(), CallError> {
     into.extend(u16::try_from(key).map_err(|_| CallError::TooLarge)?.to_le_bytes());
     into.extend(name.request.to_le_bytes());
     into.extend(name.decision.to_le_bytes());
+    into.push(name.used as u8);
     match name.since {
         Some(since) => put(micros(since), into),
         None => into.extend(SERVER_TIME.to_le_bytes()),

@@ -96,7 +96,9 @@ fn attack_24_an_edit_of_the_policy_hands_out_nothing_anew() {
 
 #[test]
 fn attack_25_one_name_for_any_number_of_requests_gets_no_further_than_the_rate() {
-    let bed = Bed::start("tiers: {pro: {rate: 1/hour, burst: 5, quota: 100}}");
+    let bed = Bed::start(
+        "tiers: {pro: {rate: 1/hour, burst: 5, quota: 100}}\nroutes: {all: {match: /**, repeats: free}}",
+    );
     let key = bed.customer("acme", "pro");
     let named = || Asked::new("POST", "/").key(&key).header("Idempotency-Key", "the same").body("{}");
     assert_eq!(admitted(&bed, (0..20).map(|_| named())), 5);

@@ -144,7 +144,7 @@ mod tests {
             Credential::ServiceToken(token) => format!("token {token}"),
             Credential::Account { id, tier } => format!("account {id} {}", tier.unwrap_or("-")),
             Credential::Tier { tier, .. } => format!("tier {tier}"),
-            Credential::Nothing { .. } => "nothing".to_owned(),
+            Credential::Headers(_) | Credential::Nothing { .. } => "nothing".to_owned(),
             Credential::Ambiguous => "ambiguous".to_owned(),
         };
         format!("{who} {} {}", named.method, named.path)

@@ -1,33 +1,35 @@
-//! One request on its way, and what a decision on it is made of.
+//! What is known of one request from the moment it is asked about: taken once, and handed through to its decision.
 
 use std::sync::Arc;
 
-use sluicegate_core::limit::Axis;
 use sluicegate_core::plan::Mode;
-use sluicegate_core::policy::{Durability, RefundOn, Repeats, Route, RouteIndex};
+use sluicegate_core::policy::{Durability, Repeats, Route, RouteIndex};
 use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
-use sluicegate_core::settle::Outcome;
 use sluicegate_core::tariff::{Charges, Request};
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::Flags;
 use sluicegate_store::directory::{LookedAccount, Verified};
 use sluicegate_store::redis::Expiry;
 
-use super::{Caller, Settled, Shown};
+use super::Caller;
 use crate::ErrorCode;
 use crate::decision::{Answer, Decision, Denial, StoreMode, Who};
+use crate::idempotency::ReplayRule;
 use crate::ids::DecisionId;
 use crate::permit::{Kept, Permit, Settles};
-use crate::request::{CallerRequest, Hold, Name, Purpose};
+use crate::request::{CallerRequest, Credential, Name, Purpose};
 use crate::snapshot::PolicySnapshot;
 use crate::thresholds::Payer;
 use crate::watch::Standing;
 
-/// One request on its way.
-pub(crate) struct Way<'w> {
+/// One request. Policy, id and time are read once, when it is asked about: it is identified, decided and answered by
+/// the same ones, whatever is reloaded meanwhile.
+pub(crate) struct RequestContext<'w> {
     pub(crate) request: &'w CallerRequest<'w>,
     pub(crate) policy: Arc<PolicySnapshot>,
+    /// What the caller presents, as this policy reads it.
+    pub(crate) credential: Credential<'w>,
     pub(crate) id: DecisionId,
     pub(crate) slot: SlotId,
     pub(crate) now: Timestamp,
@@ -39,47 +41,18 @@ pub(crate) struct Way<'w> {
     pub(crate) by: Option<Expiry>,
 }
 
-impl Way<'_> {
-    /// The caller's name for the request, if it is one that may be repeated on its route.
-    pub(crate) fn name_at(&self, route: Option<&Route>) -> Option<Name<'_>> {
+impl RequestContext<'_> {
+    /// The caller's name for the request, and when a repeat of it is free. Nothing where names mean nothing.
+    pub(super) fn name_at(&self, route: Option<&Route>) -> Option<(Name<'_>, ReplayRule)> {
         let name = self.request.idempotency_key?;
-        let free = route.is_none_or(|route| route.repeats == Repeats::Free);
-        (free && self.request.purpose == Purpose::Charge).then_some(name)
+        let repeats = route.map_or_else(Repeats::default, |route| route.repeats);
+        let rule = ReplayRule::of(repeats, self.request.front)?;
+        (self.request.purpose == Purpose::Charge).then_some((name, rule))
     }
 
     /// Whether it is charged or only looked at.
     pub(crate) fn mode(&self) -> Mode {
         if self.request.purpose == Purpose::Peek { Mode::Peek } else { Mode::Charge }
-    }
-
-    /// The decision on a request whose limits have answered.
-    pub(crate) fn conclude(
-        &self,
-        caller: Caller,
-        mut permit: Permit,
-        settled: Settled,
-        answer: Answer,
-        shown: Shown,
-    ) -> Decision {
-        let kept = answer == Answer::Admitted
-            && self.mode() == Mode::Charge
-            && (self.request.hold == Hold::Yes
-                || permit.plan.tariff.has(Axis::Concurrency)
-                || permit.plan.refund_on == RefundOn::ServerError);
-        let mut decision = self.decision(caller, permit.route, answer);
-        if decision.is_admitted() {
-            // A repeat has the decision that it repeats. A refusal is a new one.
-            decision.id = permit.decision;
-        }
-        decision.limits = shown.limits;
-        decision.who.conduct = shown.conduct;
-        decision.pending = settled.recorded.filter(|_| self.is_strict());
-        if let Outcome::Admitted { overage } = settled.outcome {
-            permit.overage = overage;
-        }
-        decision.charged = decision.pending.map(|_| Box::new(permit.clone()));
-        decision.permit = kept.then(|| Box::new(permit));
-        decision
     }
 
     pub(super) fn permit(&self, caller: &Caller, route: Option<(RouteIndex, &Route)>) -> Permit {
@@ -104,7 +77,7 @@ impl Way<'_> {
             settles: Settles::TrueCost,
             charged_at: self.now,
             slot: self.slot,
-            idempotency: None,
+            name: None,
             kept: Kept::Store,
             flags: Flags::NONE,
         }

@@ -9,7 +9,7 @@ use sluicegate_core::time::Timestamp;
 use sluicegate_store::directory::{Account, Key, Looked, LookedAccount, Verified};
 use sluicegate_store::key_text::PresentedKey;
 
-use super::Way;
+use super::RequestContext;
 use crate::ErrorCode;
 use crate::decision::{Denial, Who};
 use crate::engine::Engine;
@@ -31,13 +31,13 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// Whether it is an account that presents no key.
-    pub(super) fn is_vouched_for(&self) -> bool {
+    pub(super) fn is_asserted(&self) -> bool {
         self.account.is_some() && self.key.is_none()
     }
 }
 
 /// Why it is not settled who is calling.
-pub(super) enum Unknown {
+pub(super) enum IdentifyError {
     /// It is not known.
     Error(ErrorCode),
     /// Whoever it is, it is blocked.
@@ -46,123 +46,131 @@ pub(super) enum Unknown {
 
 impl Engine {
     /// Who is calling, and under which plan. Whoever is blocked is not looked at any further.
-    pub(super) fn identify(&self, way: &Way<'_>) -> Result<Caller, Unknown> {
-        let (text, wanted) = match way.request.credential {
+    pub(super) fn identify(&self, context: &RequestContext<'_>) -> Result<Caller, IdentifyError> {
+        let (text, wanted) = match context.credential {
             Credential::Key(text) => (text, Bypass::No),
             // A service token is a key of an account whose tier is a bypass, in a header of its own. Neither kind is
             // accepted in the other's place: a leaked API key never becomes a bypass.
             Credential::ServiceToken(text) => (text, Bypass::Yes),
-            Credential::Ambiguous => return Err(Unknown::Error(ErrorCode::AmbiguousKey)),
-            Credential::Account { id, tier } => return self.identify_account(way, id, tier),
-            Credential::Nothing { headers } => {
-                let plan = way.policy.anonymous_plan(&self.meters, &self.names);
+            Credential::Ambiguous => return Err(IdentifyError::Error(ErrorCode::AmbiguousKey)),
+            Credential::Account { id, tier } => return self.identify_account(context, id, tier),
+            // Resolved when the request began, by the policy of the request.
+            Credential::Headers(headers) | Credential::Nothing { headers } => {
+                let plan = context.policy.anonymous_plan(&self.meters, &self.names);
                 return self.identify_client(
-                    way,
+                    context,
                     headers,
-                    plan.ok_or(Unknown::Error(ErrorCode::MissingKey))?,
+                    plan.ok_or(IdentifyError::Error(ErrorCode::MissingKey))?,
                 );
             }
             Credential::Tier { tier, headers } => {
-                return self.identify_client(way, headers, self.plan_of_tier(way, tier)?);
+                return self.identify_client(context, headers, self.plan_of_tier(context, tier)?);
             }
         };
-        let presented = PresentedKey::parse(text).map_err(|_| Unknown::Error(ErrorCode::InvalidKey))?;
-        let verified = match &way.verified {
+        let presented = PresentedKey::parse(text).map_err(|_| IdentifyError::Error(ErrorCode::InvalidKey))?;
+        let verified = match &context.verified {
             Some(verified) => Some(verified.clone()),
-            None => self.known(&presented, way.now),
+            None => self.verify_cached(&presented, context.now),
         };
         let key = match verified {
             Some(Verified::Key(key)) => key,
-            Some(Verified::Invalid) => return Err(Unknown::Error(ErrorCode::InvalidKey)),
+            Some(Verified::Invalid) => return Err(IdentifyError::Error(ErrorCode::InvalidKey)),
             // It cannot be told from a key that was made a moment ago.
-            None => return Err(Unknown::Error(ErrorCode::Unavailable)),
+            None => return Err(IdentifyError::Error(ErrorCode::Unavailable)),
         };
         let account = Arc::clone(&key.account);
-        let plan = way
+        let plan = context
             .policy
             .plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)
-            .ok_or(Unknown::Error(ErrorCode::Unavailable))?;
+            .ok_or(IdentifyError::Error(ErrorCode::Unavailable))?;
         if plan.bypass != wanted {
-            return Err(Unknown::Error(ErrorCode::InvalidKey));
+            return Err(IdentifyError::Error(ErrorCode::InvalidKey));
         }
         let watched = Watched::key(account.home, Sharer::key(key.number));
-        // A bypass is for our own services: nothing stands in their way.
+        // A bypass is for our own services: nothing stands in their context.
         if wanted == Bypass::No
-            && let Some(denial) = self.blocked(watched.home, watched.sharer, way.now)
+            && let Some(denial) = self.blocked(watched.home, watched.sharer, context.now)
         {
             let who = Who { key: Some(key), ..Who::default() };
-            return Err(Unknown::Refused(Box::new((denial, who))));
+            return Err(IdentifyError::Refused(Box::new((denial, who))));
         }
         let home = account.home;
         Ok(Caller { plan, home, watched, account: Some(account), key: Some(key), client: None })
     }
 
-    /// Who somebody is for whom whoever asks vouches.
-    fn identify_account(&self, way: &Way<'_>, id: &str, tier: Option<&str>) -> Result<Caller, Unknown> {
-        let looked = match &way.account {
+    /// Resolves an account that a trusted front end asserts.
+    fn identify_account(
+        &self,
+        context: &RequestContext<'_>,
+        id: &str,
+        tier: Option<&str>,
+    ) -> Result<Caller, IdentifyError> {
+        let looked = match &context.account {
             Some(looked) => looked.clone(),
             None => self.directory.account_here(id),
         };
         let (plan, home, account, client) = match looked {
             LookedAccount::Known(account) => {
-                let plan = way
+                let plan = context
                     .policy
                     .plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)
-                    .ok_or(Unknown::Error(ErrorCode::Unavailable))?;
+                    .ok_or(IdentifyError::Error(ErrorCode::Unavailable))?;
                 (plan, account.home, Some(account), None)
             }
             LookedAccount::Stranger => {
-                let tier = tier.ok_or(Unknown::Error(ErrorCode::InvalidKey))?;
+                let tier = tier.ok_or(IdentifyError::Error(ErrorCode::InvalidKey))?;
                 let home = self.homes.of_parts(&[b"vouched for", id.as_bytes()]);
-                (self.plan_of_tier(way, tier)?, home, None, Some(ClientId(home)))
+                (self.plan_of_tier(context, tier)?, home, None, Some(ClientId(home)))
             }
             // It cannot be told from an account that was made a moment ago.
-            LookedAccount::Ask => return Err(Unknown::Error(ErrorCode::Unavailable)),
+            LookedAccount::Ask => return Err(IdentifyError::Error(ErrorCode::Unavailable)),
         };
         // Only a service token leads past the limits.
         if plan.bypass == Bypass::Yes {
-            return Err(Unknown::Error(ErrorCode::InvalidKey));
+            return Err(IdentifyError::Error(ErrorCode::InvalidKey));
         }
-        if let Some(denial) = self.blocked(home, Sharer::ALL, way.now) {
+        if let Some(denial) = self.blocked(home, Sharer::ALL, context.now) {
             let who = Who { client, ..Who::default() };
-            return Err(Unknown::Refused(Box::new((denial, who))));
+            return Err(IdentifyError::Refused(Box::new((denial, who))));
         }
         let watched = match account {
             Some(_) => Watched::key(home, Sharer::ALL),
-            None => self.watch_stranger(way, home, &plan),
+            None => self.watch_stranger(context, home, &plan),
         };
         Ok(Caller { plan, home: watched.home, watched, account, key: None, client })
     }
 
     /// The plan of callers whom whoever asks has put into a tier.
-    fn plan_of_tier(&self, way: &Way<'_>, tier: &str) -> Result<Arc<Plan>, Unknown> {
-        way.policy
+    fn plan_of_tier(&self, context: &RequestContext<'_>, tier: &str) -> Result<Arc<Plan>, IdentifyError> {
+        context
+            .policy
             .client_plan(tier, &self.meters, &self.names, &self.counters)
             .filter(|plan| plan.bypass == Bypass::No)
-            .ok_or(Unknown::Error(ErrorCode::InvalidKey))
+            .ok_or(IdentifyError::Error(ErrorCode::InvalidKey))
     }
 
     /// Who a caller without a key is.
     fn identify_client(
         &self,
-        way: &Way<'_>,
+        context: &RequestContext<'_>,
         headers: &http::HeaderMap,
         plan: Arc<Plan>,
-    ) -> Result<Caller, Unknown> {
-        let identity = &way.policy.policy().identity;
-        let client = client_of(&self.homes, &self.sessions, identity, way.request.address, headers, way.now);
-        if let Some(denial) = self.blocked(client.home, Sharer::ALL, way.now) {
+    ) -> Result<Caller, IdentifyError> {
+        let identity = &context.policy.policy().identity;
+        let client =
+            client_of(&self.homes, &self.sessions, identity, context.request.address, headers, context.now);
+        if let Some(denial) = self.blocked(client.home, Sharer::ALL, context.now) {
             let who = Who { client: Some(client.id()), ..Who::default() };
-            return Err(Unknown::Refused(Box::new((denial, who))));
+            return Err(IdentifyError::Refused(Box::new((denial, who))));
         }
-        let watched = self.watch_client(way, &client, &plan);
+        let watched = self.watch_client(context, &client, &plan);
         let (home, client) = (watched.home, Some(client.id()));
         Ok(Caller { plan, home, watched, account: None, key: None, client })
     }
 
     /// What is known of a key without asking anybody.
     #[inline]
-    fn known(&self, presented: &PresentedKey<'_>, now: Timestamp) -> Option<Verified> {
+    fn verify_cached(&self, presented: &PresentedKey<'_>, now: Timestamp) -> Option<Verified> {
         match self.directory.verify(presented, now) {
             Looked::Known(verified) => Some(verified),
             Looked::Ask => self.directory.known_while_away(presented, now),

@@ -8,7 +8,7 @@ use sluicegate_core::settle::Readings;
 use sluicegate_core::tariff::Charges;
 use sluicegate_core::time::Timestamp;
 
-use super::Way;
+use super::RequestContext;
 use crate::engine::Engine;
 use crate::finish::FinishError;
 use crate::permit::Permit;
@@ -19,14 +19,14 @@ impl Engine {
     /// more than its quota says was used. Says how much. To somebody who is not known, nothing is given.
     pub async fn give_back(&self, request: &CallerRequest<'_>, now: Timestamp) -> Result<u64, FinishError> {
         let request = CallerRequest { purpose: Purpose::Peek, ..*request };
-        let way = match &self.shared {
-            None => self.way(&request, now),
-            Some(shared) => self.way_shared(shared, &request, now).await,
-        };
-        let Ok(caller) = self.identify(&way) else { return Ok(0) };
-        let route = way.policy.policy().routes.find(request.method, request.path);
-        let mut permit = way.permit(&caller, route);
-        let limits = self.limits_now(&way, &permit).await.ok_or(FinishError::Unavailable)?;
+        let mut context = self.begin(&request, now);
+        if let Some(shared) = &self.shared {
+            self.look_up(shared, &mut context).await;
+        }
+        let Ok(caller) = self.identify(&context) else { return Ok(0) };
+        let route = context.policy.policy().routes.find(request.method, request.path);
+        let mut permit = context.permit(&caller, route);
+        let limits = self.limits_now(&context, &permit).await.ok_or(FinishError::Unavailable)?;
         let quotas = limits.iter().filter(|limit| limit.axis == Axis::Quota);
         // More than was used would be on the bill as less than nothing.
         let used = quotas.map(|limit| limit.used).min().unwrap_or(u64::MAX);
@@ -35,8 +35,8 @@ impl Engine {
     }
 
     /// What all limits of a request say. Nothing while the store is away.
-    async fn limits_now(&self, way: &Way<'_>, permit: &Permit) -> Option<Vec<LimitNow>> {
-        let look = way.request_of(permit, Mode::Peek, Charges::All);
+    async fn limits_now(&self, context: &RequestContext<'_>, permit: &Permit) -> Option<Vec<LimitNow>> {
+        let look = context.request_of(permit, Mode::Peek, Charges::All);
         match &self.shared {
             None => {
                 let plan = permit.plan.tariff.plan(&look);
@@ -44,7 +44,7 @@ impl Engine {
                 self.meters.settle(&plan, &mut readings);
                 Some(LimitNow::all(&plan, &readings))
             }
-            Some(shared) => shared.look(&permit.plan, look, way.by).await.ok(),
+            Some(shared) => shared.look(&permit.plan, look, context.by).await.ok(),
         }
     }
 }
