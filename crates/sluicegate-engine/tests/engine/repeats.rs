@@ -1,6 +1,6 @@
 //! Requests with names: charged once within a day.
 
-use sluicegate_engine::{CallerRequest, FinishError, Finished, Hold, Name};
+use sluicegate_engine::{CallerRequest, FinishError, Finished, Front, Hold, Name, Permit};
 
 use crate::place::{NOW, Place, answer, at, costing, request};
 
@@ -220,4 +220,96 @@ fn the_end_of_a_repeat_settles_nothing() {
         assert_eq!(finished, Finished { reserved: 0, settled: 0 });
     }
     assert_eq!(place.ledger_total(), 6);
+}
+
+/// A request with a name, as a caller sends it through the gateway.
+fn through_gateway<'r>(key: &'r str, name: &'r str) -> CallerRequest<'r> {
+    CallerRequest { front: Front::Gateway, method: "POST", ..named(key, name) }
+}
+
+const METERED: &str = "tiers: {free: {rate: 100, burst: 1_000, quota: 100}}";
+
+#[test]
+fn a_repeat_is_free_only_after_every_earlier_attempt_has_failed_and_five_times_at_most() {
+    let place = Place::new(METERED);
+    let caller = place.caller("free");
+    let attempt = || place.ask(&through_gateway(&caller.key, "a"), NOW).permit.unwrap();
+    let end = |permit: &Permit, status| place.engine.finish(permit, status, None, NOW).unwrap();
+    let (first, second) = (attempt(), attempt());
+    assert_eq!(place.ledger_total(), 2, "one is still in flight");
+    end(&first, Some(502));
+    let third = attempt();
+    assert_eq!(place.ledger_total(), 3, "another one is");
+    end(&second, Some(500));
+    end(&third, Some(503));
+    for _ in 0..5 {
+        end(&attempt(), Some(500));
+        assert_eq!(place.ledger_total(), 3);
+    }
+    end(&attempt(), Some(500));
+    assert_eq!(place.ledger_total(), 4);
+}
+
+#[test]
+fn a_repeat_of_what_was_answered_or_abandoned_is_charged() {
+    for status in [Some(200), Some(404), Some(429), None] {
+        let place = Place::new(METERED);
+        let caller = place.caller("free");
+        let attempt = || place.ask(&through_gateway(&caller.key, "a"), NOW).permit.unwrap();
+        place.engine.finish(&attempt(), status, None, NOW).unwrap();
+        place.engine.finish(&attempt(), Some(500), None, NOW).unwrap();
+        drop(attempt());
+        assert_eq!(place.ledger_total(), 3, "{status:?}");
+    }
+}
+
+#[test]
+fn how_an_attempt_ended_is_not_known_after_a_crash() {
+    let place = Place::new(METERED);
+    let caller = place.caller("free");
+    let permit = place.ask(&through_gateway(&caller.key, "a"), NOW).permit.unwrap();
+    place.engine.finish(&permit, Some(500), None, NOW).unwrap();
+    let place = place.crash(METERED);
+    assert_eq!(answer(&place.ask(&through_gateway(&caller.key, "a"), at(1))), "200");
+    assert_eq!(place.ledger_total(), 2);
+}
+
+#[test]
+fn a_route_whose_upstream_recognises_names_is_free_twenty_times() {
+    let place = Place::new(
+        "tiers: {free: {rate: 100, burst: 1_000, quota: 100}}\nroutes: {all: {match: /**, repeats: free}}",
+    );
+    let caller = place.caller("free");
+    for (attempts, total) in [(1, 1), (20, 1), (1, 2), (3, 5)] {
+        for _ in 0..attempts {
+            assert_eq!(answer(&place.ask(&through_gateway(&caller.key, "a"), NOW)), "200");
+        }
+        assert_eq!(place.ledger_total(), total);
+    }
+}
+
+#[test]
+fn where_no_outcome_is_reported_a_header_makes_nothing_free() {
+    for front in [Front::ForwardAuth, Front::ExtAuthz] {
+        let place = Place::new(METERED);
+        let caller = place.caller("free");
+        for _ in 0..3 {
+            let request = CallerRequest { front, ..through_gateway(&caller.key, "a") };
+            assert_eq!(answer(&place.ask(&request, NOW)), "200");
+        }
+        assert_eq!(place.ledger_total(), 3);
+    }
+}
+
+#[test]
+fn names_are_per_key_where_quotas_are() {
+    for (pool, total) in [("key", 2), ("account", 1)] {
+        let place = Place::new(&format!("tiers: {{free: {{rate: 100, quota: 100, quota_pool: {pool}}}}}"));
+        let caller = place.caller("free");
+        let other = place.key("acct-free", &[]);
+        for key in [&caller.key, &other.key] {
+            assert_eq!(answer(&place.ask(&named(key, "a"), NOW)), "200");
+        }
+        assert_eq!(place.ledger_total(), total, "{pool}");
+    }
 }

@@ -33,6 +33,7 @@ mod privacy;
 mod quick_start;
 mod races;
 mod readme;
+mod refunds;
 mod repeats;
 mod repeats_of_nodes;
 mod resp;
