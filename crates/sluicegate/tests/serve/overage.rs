@@ -126,7 +126,7 @@ fn what_is_used_in_an_outage_is_billed_when_the_store_is_told() {
 
 #[test]
 fn a_bad_reputation_admits_less_and_bills_no_more() {
-    let policy = format!("{POLICY}reputation: {{penalty: 30, recover: 1/day}}\n");
+    let policy = format!("{POLICY}reputation: {{applies_to: all, penalty: 30, recover: 1/day}}\n");
     in_both_stores(&policy, |bed| {
         let key = bed.customer("acme", "watched");
         charge(bed, &key, 5);
