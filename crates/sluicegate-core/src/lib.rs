@@ -22,6 +22,7 @@ pub mod image;
 pub mod limit;
 pub mod limit_now;
 pub mod meter;
+pub mod overage;
 pub mod plan;
 pub mod policy;
 pub mod problem;

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::meter::Terms;
 use crate::policy::Percent;
-use crate::rule::{Amount, Rule, SLIDING_LOG_ENTRY_BYTES, bound};
+use crate::rule::{Amount, Rule, SLIDING_LOG_ENTRY_BYTES, Windowed, bound};
 
 /// The name of a limit: 1 to 64 characters of `a-z 0-9 . _ -`, starting with a letter or digit.
 ///
@@ -191,9 +192,32 @@ pub struct Limit {
     pub rule: Rule,
     /// What happens to a request that does not fit.
     pub excess: Excess,
+    /// What the plan sold, where the rule has another size for now: what is admitted is scaled, what is billed is not.
+    /// Nothing: what the rule says.
+    pub sold: Option<Amount>,
 }
 
 impl Limit {
+    /// What is included in each period before overage is billed. Nothing where none is: only windows that end as a
+    /// whole have periods that a bill can name.
+    #[inline]
+    pub fn included(&self) -> Option<Amount> {
+        if !self.excess.is_billed() {
+            return None;
+        }
+        match &self.rule {
+            Rule::FixedWindow(Windowed { limit, .. }) | Rule::Calendar { limit, .. } => {
+                Some(self.sold.unwrap_or(*limit))
+            }
+            _ => None,
+        }
+    }
+
+    /// What its meters depend on.
+    pub fn terms(&self) -> Terms<'_> {
+        Terms { rule: &self.rule, included: self.included() }
+    }
+
     /// Whether a request counts that repeats one which was charged already. What protects the service counts it, or one
     /// name would be worth any number of requests; what is sold does not.
     pub fn counts_repeats(&self) -> bool {
@@ -236,17 +260,17 @@ impl Limit {
         }
     }
 
-    /// The same limit with a share of its amount, and of its overage.
+    /// The same limit with a share of its amount, and of its overage. What is billed begins where it did.
     #[must_use]
     pub fn scaled(&self, share: Percent) -> Self {
         let excess = self.excess.resized(|cap| cap.share(share));
-        Self { rule: self.rule.scaled(share), excess, ..self.clone() }
+        Self { rule: self.rule.scaled(share), excess, sold: self.included(), ..self.clone() }
     }
 
-    /// The same limit for so many callers together.
+    /// The same limit for so many callers together. What is billed begins where it did.
     #[must_use]
     pub fn times(&self, callers: u64) -> Self {
         let excess = self.excess.resized(|cap| cap.times(callers));
-        Self { rule: self.rule.times(callers), excess, ..self.clone() }
+        Self { rule: self.rule.times(callers), excess, sold: self.included(), ..self.clone() }
     }
 }

@@ -86,10 +86,12 @@ pub enum Mode {
     /// Charge all of them whether they fit or not: usage that has happened already. Only a slot that is not
     /// free still refuses.
     Force,
-    /// Give back what a plan like this one charged then; concurrency slots are released.
+    /// Give back what a plan like this one charged then, or a part of it; concurrency slots are released.
     Refund {
         /// When it was charged.
         charged_at: Timestamp,
+        /// How much was charged then.
+        reserved: Amount,
     },
 }
 

@@ -44,14 +44,45 @@ pub enum Charges {
     Slots,
     /// Everything but slots: usage that was recorded is counted again, or a cost turned out to be another.
     Amounts,
+    /// The same without some of the limits: what a request cost in the end is none of their business.
+    AmountsBut(LimitPlaces),
     /// All of them, as if the request counted as every route at once: to look at all meters of a caller.
     Everywhere,
     /// What is remembered of the caller's conduct, all of it. With [`Mode::Refund`]: it is forgiven.
     Conduct,
-    /// Only quotas: usage that was admitted elsewhere is counted where it belongs. No rate suffers from what is past.
-    Quotas,
     /// One limit alone, whatever the route: its meter was found to be wrong, and is set right.
     One(LimitId),
+}
+
+/// Some of the limits of a tariff, by their places in the tier.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct LimitPlaces(u16);
+
+impl LimitPlaces {
+    /// None of them.
+    pub const NONE: Self = Self(0);
+    /// All of them.
+    pub const ALL: Self = Self(u16::MAX);
+
+    /// As a number in files.
+    pub const fn to_bits(self) -> u16 {
+        self.0
+    }
+
+    /// From a number in files.
+    pub const fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
+    /// These and others.
+    #[must_use]
+    pub const fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    fn contains(self, place: u8) -> bool {
+        self.0.checked_shr(place.into()).is_some_and(|from_there| from_there & 1 == 1)
+    }
 }
 
 /// One request, as far as limits care.
@@ -83,6 +114,8 @@ struct Line {
     /// The routes it counts; empty: every request.
     routes: Vec<RouteIndex>,
     period: PeriodMemo,
+    /// The place in the tier; that of what is no limit of a tier is none of them.
+    place: u8,
     /// What a refusal is charged there. Nothing: the line is one of the tier's, and charged with what a request costs.
     signal: Option<Amount>,
 }
@@ -98,12 +131,12 @@ pub struct Tariff {
 impl Tariff {
     /// The tariff of an account with this tier. `enter` gives limits their numbers in the book.
     pub fn new(tier: &Tier, calendar: &AccountCalendar, mut enter: impl FnMut(&Limit) -> LimitId) -> Self {
-        let lines = tier.limits.iter().map(|entry| {
+        let lines = (0..).zip(&tier.limits).map(|(place, entry)| {
             let mut limit = entry.limit.clone();
             if let Rule::Calendar { calendar: ours, .. } = &mut limit.rule {
                 *ours = ours.for_account(calendar.zone.clone(), calendar.billing_day);
             }
-            Line::new(limit, entry.routes.clone(), None, &mut enter)
+            Line { place, ..Line::new(limit, entry.routes.clone(), None, &mut enter) }
         });
         Self { lines: lines.collect(), expects: None }
     }
@@ -139,6 +172,31 @@ impl Tariff {
         self.lines.iter().filter(|line| line.signal.is_none()).map(|line| &line.limit)
     }
 
+    /// The places of its limits of which this holds.
+    pub fn places(&self, holds: impl Fn(&Limit) -> bool) -> LimitPlaces {
+        let lines = self.lines.iter().filter(|line| line.signal.is_none() && holds(&line.limit));
+        lines.fold(LimitPlaces::NONE, |places, line| {
+            places.and(LimitPlaces(1u16.checked_shl(line.place.into()).unwrap_or(0)))
+        })
+    }
+
+    /// The places of those of its limits that protect the service and are not sold.
+    pub fn rates(&self) -> LimitPlaces {
+        self.places(|limit| limit.axis != Axis::Quota)
+    }
+
+    /// The places of its limits whose meters do not hold what was charged under `then`, or not as this: `same` is told
+    /// the rule and that of then. A limit that is new has never been charged at all.
+    pub fn others_than(&self, then: &Self, same: impl Fn(&Rule, &Rule) -> bool) -> LimitPlaces {
+        if std::ptr::eq(self, then) {
+            return LimitPlaces::NONE;
+        }
+        self.places(|limit| {
+            let charged = then.limits().find(|charged| charged.name == limit.name);
+            !charged.is_some_and(|charged| charged.per == limit.per && same(&limit.rule, &charged.rule))
+        })
+    }
+
     /// How long the slots of its concurrency limits are held when nobody releases them.
     pub fn leases(&self) -> impl Iterator<Item = Nanos> {
         self.limits().filter_map(|limit| match limit.rule {
@@ -156,7 +214,7 @@ impl Tariff {
     ) -> Self {
         let lines = self.lines.iter().filter(|line| wanted(line.limit.axis)).map(|line| {
             let limit = if line.signal.is_none() { size(&line.limit) } else { line.limit.clone() };
-            Line::new(limit, line.routes.clone(), line.signal, &mut enter)
+            Line { place: line.place, ..Line::new(limit, line.routes.clone(), line.signal, &mut enter) }
         });
         Self { lines: lines.collect(), expects: None }
     }
@@ -181,7 +239,7 @@ impl Tariff {
         for (name, rule, cost) in reputation.into_iter().chain(strikes) {
             let Some(name) = LimitName::new(name) else { continue };
             let excess = Excess::Refuse(RefusalStatus::TooManyRequests);
-            let limit = Limit { name, axis: Axis::Conduct, per: Per::Key, rule, excess };
+            let limit = Limit { name, axis: Axis::Conduct, per: Per::Key, rule, excess, sold: None };
             self.lines.push(Line::new(limit, Vec::new(), Some(cost), &mut enter));
         }
     }
@@ -210,7 +268,7 @@ pub struct Plan {
     pub priority: u32,
     /// Whether its limits are asked at all.
     pub bypass: Bypass,
-    /// When a finished request gets its charge back.
+    /// When a finished request gets its quota back.
     pub refund_on: RefundOn,
     /// The limits.
     pub tariff: Tariff,
@@ -309,7 +367,8 @@ impl Line {
         signal: Option<Amount>,
         enter: &mut impl FnMut(&Limit) -> LimitId,
     ) -> Self {
-        Self { id: enter(&limit), limit, routes, period: PeriodMemo::default(), signal }
+        let (period, place) = (PeriodMemo::default(), u8::MAX);
+        Self { id: enter(&limit), limit, routes, period, place, signal }
     }
 
     fn is_reputation(&self) -> bool {
@@ -335,7 +394,7 @@ impl Line {
             _ if self.signal.is_some() => false,
             Charges::Slots => self.takes_slots(),
             Charges::Amounts => !self.takes_slots(),
-            Charges::Quotas => self.limit.axis == Axis::Quota && !self.takes_slots(),
+            Charges::AmountsBut(limits) => !self.takes_slots() && !limits.contains(self.place),
             Charges::One(id) => self.id == id,
         }
     }

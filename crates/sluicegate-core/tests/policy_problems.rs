@@ -145,8 +145,8 @@ fn entries_of_limits_fit_their_algorithm() {
         "axis: quota",
     );
     check_limit(
-        "algorithm: sliding_log, limit: 3/s, axis: quota, on_exceeded: bill_overage",
-        "sliding_log",
+        "algorithm: token_bucket, limit: 3/s, axis: quota, on_exceeded: bill_overage",
+        "token_bucket",
         "billed",
         "calendar_month",
     );
@@ -281,13 +281,38 @@ fn a_quota_that_is_logged_slides_and_has_an_end() {
     check_tier(&wrong, "sliding_window", "may not be", "sliding_buckets");
     let large = format!("quota: 100_001, {sliding}: sliding_log");
     check_tier(&large, "100_001", "more than 100_000", "use sliding_buckets");
-    let billed = format!("quota: 5, {sliding}: sliding_log, on_quota_exceeded: bill_overage");
-    check_tier(&billed, "sliding_log", "has no end", "`overage_cap`");
-    check_tier(
-        &format!("{billed}, overage_cap: 99_996"),
-        "sliding_log",
-        "with its overage",
-        "sliding_buckets",
-    );
     check_limit("algorithm: sliding_log, limit: 100_001/day", "100_001/day", "more than", "sliding_buckets");
+}
+
+#[test]
+fn a_window_that_slides_bills_nothing() {
+    let (slides, instead) = ("a window that slides has no periods", "`quota_window: calendar_month`");
+    for window in ["sliding_day", "sliding:2h", "sliding_day, quota_algorithm: sliding_log"] {
+        let body = format!("quota: 5, quota_window: {window}, on_quota_exceeded: bill_overage");
+        check_tier(&body, "bill_overage", slides, instead);
+        check_tier(&format!("{body}, overage_cap: 3"), "bill_overage", slides, "`on_quota_exceeded: block`");
+    }
+    for algorithm in ["sliding_window", "sliding_buckets", "sliding_log"] {
+        let entry = format!("algorithm: {algorithm}, limit: 3/day, axis: quota, on_exceeded: bill_overage");
+        check_limit(&entry, "bill_overage", slides, "calendar_month");
+        check_limit(&format!("{entry}, overage_cap: 3"), "bill_overage", slides, "`on_exceeded: block`");
+    }
+}
+
+#[test]
+fn one_quota_of_a_tier_is_billed() {
+    let bills = "algorithm: calendar_day, limit: 3, on_exceeded: bill_overage";
+    let blocks = "algorithm: calendar_day, limit: 3";
+    let both =
+        format!("quota: 5, on_quota_exceeded: bill_overage, limits: {{daily: {{{bills}, overage_cap: 9}}}}");
+    check_tier(&both, "daily", "`daily` bills overage, and `quota` does already", "`on_exceeded: block`");
+    let two = format!("limits: {{first: {{{bills}}}, second: {{{bills}}}}}");
+    check_tier(&two, "second", "and `first` does already", "one quota of a tier is billed");
+    let fine = [
+        format!("quota: 5, limits: {{daily: {{{bills}}}}}"),
+        format!("quota: 5, on_quota_exceeded: bill_overage, limits: {{daily: {{{blocks}}}}}"),
+    ];
+    for body in fine {
+        assert_eq!(problems(&format!("tiers: {{t: {{{body}}}}}")), []);
+    }
 }

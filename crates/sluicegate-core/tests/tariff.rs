@@ -11,10 +11,10 @@ use sluicegate_core::limit_now::{ConductNow, LimitNow};
 use sluicegate_core::meter::Meter;
 use sluicegate_core::plan::{ChargePlan, Due, Expects, HomeId, Mode, Sharer};
 use sluicegate_core::policy::{Bucket, Bypass, Conduct, Percent, RefundOn};
-use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
+use sluicegate_core::rule::{Amount, Rule};
 use sluicegate_core::settle::{Outcome, Readings, settle};
-use sluicegate_core::tariff::{AccountCalendar, Charges, Plan, Request};
+use sluicegate_core::tariff::{AccountCalendar, Charges, LimitPlaces, Plan, Request};
 use sluicegate_core::time::Timestamp;
 
 fn plan(tier: &str) -> Plan {
@@ -37,6 +37,30 @@ fn slots_and_amounts_are_the_two_parts_of_all() {
     assert_eq!(charged(&plan, Charges::All), ["rate", "concurrency", "quota"]);
     assert_eq!(charged(&plan, Charges::Slots), ["concurrency"]);
     assert_eq!(charged(&plan, Charges::Amounts), ["rate", "quota"]);
+}
+
+#[test]
+fn some_limits_can_be_left_out_of_what_a_request_cost_in_the_end() {
+    let then = plan(
+        "{rate: 10, concurrency: 5, quota: 100, limits: {small: {algorithm: sliding_window, limit: 3/day}}}",
+    );
+    let but = |plan: &Plan, limits| charged(plan, Charges::AmountsBut(limits));
+    assert_eq!(but(&then, LimitPlaces::NONE), ["rate", "small", "quota"]);
+    assert_eq!(but(&then, then.tariff.rates()), ["quota"]);
+    assert_eq!(but(&then, LimitPlaces::ALL), Vec::<String>::new());
+    let bits = then.tariff.rates().to_bits();
+    assert_eq!(but(&then, LimitPlaces::from_bits(bits)), ["quota"]);
+    let now = plan(
+        "{limits: {small: {algorithm: sliding_log, limit: 3/day}, new: {algorithm: sliding_log, limit: 3/day}}, \
+         rate: 20, quota: 500}",
+    );
+    let others = |same: fn(&Rule, &Rule) -> bool| but(&now, now.tariff.others_than(&then.tariff, same));
+    assert_eq!(others(Rule::reads_states_of), ["quota"]);
+    assert_eq!(others(Rule::is_algorithm_of), ["rate", "quota"]);
+    // A share of a plan has the places of the whole.
+    let mut book = LimitBook::default();
+    let quotas = then.part(Percent::FULL, |axis| axis == Axis::Quota, |limit| book.enter(limit));
+    assert_eq!(but(&quotas, then.tariff.rates()), ["quota"]);
 }
 
 #[test]
@@ -89,14 +113,13 @@ fn conduct_comes_behind_the_limits_of_a_request_that_is_decided_on_and_of_no_oth
     assert_eq!(asked(Mode::Charge, Charges::All), all);
     assert_eq!(asked(Mode::Peek, Charges::All), all);
     assert_eq!(asked(Mode::Peek, Charges::Everywhere), all);
-    let back = Mode::Refund { charged_at: Timestamp::EPOCH };
+    let back = Mode::Refund { charged_at: Timestamp::EPOCH, reserved: Amount::ONE };
     assert_eq!(asked(back, Charges::All), all[..3]);
     assert_eq!(asked(Mode::Force, Charges::All), all[..3]);
     assert_eq!(asked(Mode::Charge, Charges::Again), ["rate", "concurrency", "reputation", "strikes"]);
     assert_eq!(asked(back, Charges::Again), ["rate", "concurrency"]);
     assert_eq!(asked(Mode::Charge, Charges::Slots), ["concurrency"]);
     assert_eq!(asked(Mode::Charge, Charges::Amounts), ["rate", "quota"]);
-    assert_eq!(asked(Mode::Charge, Charges::Quotas), ["quota"]);
     assert_eq!(plan.tariff.limits().count(), 3);
     assert!(plan.tariff.has(Axis::Conduct));
 }

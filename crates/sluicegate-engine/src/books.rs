@@ -32,6 +32,7 @@ pub use compare::SealedComparison;
 pub use error::CompareError;
 pub use payer::UsagePayer;
 pub use quota::{Others, QuotaCount, Said};
+pub use recount::Measure;
 pub use repair::Repaired;
 pub use state::{BooksState, LastCheck};
 pub use usage::{AskError, Asked, Which};

@@ -8,14 +8,15 @@ use sluicegate_core::plan::Mode;
 use sluicegate_core::policy::{RefundOn, RouteIndex};
 use sluicegate_core::rule::Amount;
 use sluicegate_core::settle::{Outcome, Readings};
-use sluicegate_core::tariff::{Charges, Plan, Request};
+use sluicegate_core::tariff::{Plan, Request};
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Kind, Record};
+use sluicegate_ledger::Record;
 
 use crate::decision::Decision;
 use crate::engine::{Counters, Engine};
 use crate::permit::{Kept, Permit, PermitId, Settles};
 use crate::record::record;
+use crate::settlement::{Difference, Ending, charges_of, mode_of};
 use crate::unsettled::Unsettled;
 
 /// What a request cost in the end.
@@ -107,9 +108,10 @@ impl Engine {
         let failed = status.is_some_and(|status| (500..600).contains(&status));
         let finished = permit.finished(failed, cost);
         let end = permit.attempt_end(failed, finished.settled);
+        let ending = Ending::of(permit, failed);
         match (&self.shared, permit.kept) {
             (Some(shared), Kept::Store) => {
-                let recorded = self.journal_difference(shared, permit, finished, now);
+                let recorded = self.journal_difference(shared, permit, finished, ending, now);
                 // A charge that could not be given back keeps its name. The slot is free whatever becomes of the rest.
                 shared.release(permit, end.filter(|_| recorded.is_ok()), now);
                 recorded?;
@@ -118,7 +120,7 @@ impl Engine {
                 // First, and whatever becomes of the rest: nobody waits for a slot because a refund could not be
                 // recorded.
                 self.release_slot(permit, now);
-                self.settle_difference(permit, finished, now)?;
+                self.settle_difference(permit, finished, ending, now)?;
             }
         }
         if let Some((name, end)) = end {
@@ -130,8 +132,7 @@ impl Engine {
 
     fn release_slot(&self, permit: &Permit, now: Timestamp) {
         if permit.plan.tariff.has(Axis::Concurrency) {
-            let mode = Mode::Refund { charged_at: permit.charged_at };
-            let request = permit.request(mode, Charges::Slots, Amount::ONE, now);
+            let request = permit.release(now);
             self.meters.settle(&permit.plan.tariff.plan(&request), &mut Readings::new());
         }
     }
@@ -141,33 +142,31 @@ impl Engine {
         &self,
         permit: &Permit,
         Finished { reserved, settled }: Finished,
+        ending: Ending,
         now: Timestamp,
     ) -> Result<(), FinishError> {
-        let Some(difference) = Amount::new(reserved.abs_diff(settled)) else { return Ok(()) };
-        let (mode, kind) = if settled > reserved {
-            (Mode::Force, Kind::Correction)
-        } else {
-            (Mode::Refund { charged_at: permit.charged_at }, Kind::Refund)
-        };
+        if reserved == settled {
+            return Ok(());
+        }
+        // Under the limits that are in force now: under those of then, what was used since would be cut down to them.
+        let (sold, route) = self.plan_now(permit);
+        let difference = Difference::of(permit, reserved, settled, ending, &sold.tariff);
+        let Some(difference) = difference else { return Ok(()) };
         let Ok(room) = self.spool.reserve() else {
             Counters::count(&self.counters.unrecorded);
             return Err(FinishError::Unavailable);
         };
-        // Under the limits that are in force now: under those of then, what was used since would be cut down to them.
-        let (sold, route) = self.plan_now(permit);
-        let request = Request { route, ..permit.request(mode, Charges::Amounts, difference, now) };
+        let (kind, amount) = (difference.kind, difference.amount);
+        let ended = difference.recorded(record(permit, kind, Some(amount), 0, now));
+        let (mode, which) = (mode_of(&ended), charges_of(&ended, &sold.tariff));
+        let request = Request { route, ..permit.request(mode, which, amount, now) };
         let plan = sold.tariff.plan(&request);
         // Only what gives back all of a charge concerns the name it was charged under.
         let idempotency = permit.name.filter(|_| settled == 0).map(|name| name.idempotency);
         let mut readings = Readings::new();
         self.meters.settle_then(&plan, &mut readings, |outcome| {
-            let overage = match (kind, outcome) {
-                (Kind::Refund, _) => permit.overage.min(difference.get()),
-                (_, Outcome::Admitted { overage }) => overage,
-                _ => 0,
-            };
-            let record = record(permit, kind, Some(difference), overage, now);
-            room.append(&Record { idempotency, ..record });
+            let overage = if let Outcome::Admitted { overage } = outcome { overage } else { 0 };
+            room.append(&Record { idempotency, overage, ..ended });
         });
         if mode == Mode::Force && permit.kept == Kept::Store {
             self.thresholds.watch(&plan, &readings, permit.payer(), &sold);
@@ -179,7 +178,7 @@ impl Engine {
     }
 
     /// The plan that the caller of a permit has now, and the place of its route in it.
-    fn plan_now(&self, permit: &Permit) -> (Arc<Plan>, Option<RouteIndex>) {
+    pub(crate) fn plan_now(&self, permit: &Permit) -> (Arc<Plan>, Option<RouteIndex>) {
         if permit.kept == Kept::Here && self.shared.is_some() {
             return (Arc::clone(&permit.plan), permit.route);
         }

@@ -84,9 +84,8 @@ impl Engine {
                 self.meters.settle(&permit.plan.tariff.plan(&request), &mut Readings::new());
                 // It may have ended meanwhile, and then nobody would release what was just renewed.
                 if !shard.lock().contains_key(&permit.slot) {
-                    let request =
-                        permit.request(Mode::Refund { charged_at: now }, Charges::Slots, Amount::ONE, now);
-                    self.meters.settle(&permit.plan.tariff.plan(&request), &mut Readings::new());
+                    let release = permit.release(now);
+                    self.meters.settle(&permit.plan.tariff.plan(&release), &mut Readings::new());
                 }
                 renewed += 1;
             }

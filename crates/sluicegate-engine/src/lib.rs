@@ -33,6 +33,7 @@ mod record;
 mod recover;
 pub mod request;
 mod save;
+mod settlement;
 mod shared;
 pub mod shed;
 pub mod snapshot;

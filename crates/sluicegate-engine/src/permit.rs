@@ -55,8 +55,6 @@ pub struct Permit {
     pub(crate) route_number: u32,
     /// What it costs; nothing: it is free. See [`Permit::usage`].
     pub(crate) cost: Option<Amount>,
-    /// How much of that lay above a limit whose overage is billed.
-    pub(crate) overage: u64,
     pub(crate) settles: Settles,
     pub(crate) charged_at: Timestamp,
     pub(crate) slot: SlotId,

@@ -2,7 +2,7 @@
 
 use sluicegate_core::rule::Amount;
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Kind, Record};
+use sluicegate_ledger::{Kind, Record, Settlement};
 
 use crate::permit::Permit;
 
@@ -29,5 +29,6 @@ pub(crate) fn record(
         overage,
         idempotency: permit.name.map(|name| name.idempotency),
         flags: permit.flags,
+        settlement: Settlement::default(),
     }
 }

@@ -7,16 +7,16 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use sluicegate_core::image::BadImage;
-use sluicegate_core::plan::{HomeId, Mode};
+use sluicegate_core::limit::Limit;
+use sluicegate_core::plan::HomeId;
 use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
-use sluicegate_core::settle::Readings;
-use sluicegate_core::tariff::{Charges, Request};
+use sluicegate_core::tariff::{Plan, Request};
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Kind, Position, ReadError, Record};
 use sluicegate_store::database::DatabaseError;
 use sluicegate_store::directory::Directory;
-use sluicegate_store::meters::MeterTable;
+use sluicegate_store::meters::{Limits, MeterTable};
 
 use crate::clock_keeping::{TimeMark, confirmed_time};
 use crate::engine::{Counters, Engine, EngineParts, Found};
@@ -24,6 +24,7 @@ use crate::idempotency::{IdempotencyTable, KnownName};
 use crate::ids::DecisionId;
 use crate::names::Names;
 use crate::save::Saved;
+use crate::settlement::{charges_of, mode_of};
 use crate::snapshot::{PolicySnapshot, ReloadError};
 
 /// How far recovery has come.
@@ -216,9 +217,16 @@ enum Counted {
 }
 
 impl Replay<'_> {
+    /// Whether a tier includes as much as a plan before overage is billed.
+    fn sells_the_same(&self, tier: u32, plan: &Plan) -> bool {
+        let included = |plan: &Plan| plan.tariff.limits().find_map(Limit::included);
+        let then = || self.snapshot.client_plan_of_number(tier, &self.checkpoint.meters, self.names);
+        tier == plan.number || then().is_some_and(|then| included(&then) == included(plan))
+    }
+
     fn count(&mut self, position: Position, record: &Record) {
         self.latest = self.latest.max(record.at);
-        if let Some(name) = record.idempotency {
+        if let Some(name) = record.name() {
             let mut shard = self.checkpoint.idempotency.hold(record.home, name.key);
             let decision = DecisionId(record.decision);
             match record.kind {
@@ -252,20 +260,18 @@ impl Replay<'_> {
             })
         };
         let (Some(plan), Some(cost)) = (plan, Amount::new(record.cost)) else { return };
-        let mode = match record.kind {
-            Kind::Charge | Kind::Correction => Mode::Force,
-            Kind::Refund => Mode::Refund { charged_at: record.charged_at },
-        };
         let request = Request {
             home: record.home,
             key: NonZeroU32::new(record.key_number),
             route: self.snapshot.route_of_number(record.route),
             cost,
             now: record.at,
-            mode,
-            which: Charges::Amounts,
+            mode: mode_of(record),
+            which: charges_of(record, &plan.tariff),
             slot: SlotId(0),
         };
-        meters.settle(&plan.tariff.plan(&request), &mut Readings::new());
+        let limits = if self.sells_the_same(record.tier, &plan) { Limits::OfNow } else { Limits::OfThen };
+        let meters = &self.checkpoint.meters;
+        meters.settle_recorded(&plan.tariff.plan(&request), record.overage, limits);
     }
 }

@@ -101,7 +101,7 @@ impl Engine {
                 return;
             }
             changed.insert(record.home);
-            if let Some(name) = record.idempotency {
+            if let Some(name) = record.name() {
                 names.insert((record.home, name.key), name_row(record, name));
             }
         });

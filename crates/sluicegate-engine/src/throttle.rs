@@ -42,7 +42,7 @@ impl ThrottleAsk {
         let (mode, cost) = match self {
             Self::Take(cost) => (Mode::Charge, cost),
             Self::Peek(cost) => (Mode::Peek, cost),
-            Self::Give(cost) => (Mode::Refund { charged_at: now }, cost),
+            Self::Give(cost) => (Mode::Refund { charged_at: now, reserved: cost }, cost),
         };
         let (key, route, which) = (None, None, Charges::All);
         Request { home: subject, key, route, cost, now, mode, which, slot: SlotId(0) }
@@ -147,5 +147,6 @@ fn limit(name: &LimitName, rule: &Rule) -> Limit {
         per: Per::Account,
         rule: rule.clone(),
         excess: Excess::Refuse(RefusalStatus::TooManyRequests),
+        sold: None,
     }
 }

@@ -15,7 +15,7 @@ pub mod usage;
 
 pub use hour::Hour;
 pub use ledger::{Ledger, LedgerSettings};
-pub use record::{Flags, Idempotency, Kind, RECORD_BYTES, Record};
+pub use record::{Flags, Idempotency, Kind, RECORD_BYTES, Record, Settlement};
 pub use spool::{
     FlushFailed, Full, Health, OpenError, Position, ReadError, ReadReport, Reservation, SegmentExtent, Spool,
     SpoolSettings,

@@ -4,7 +4,10 @@ use std::fmt;
 use std::ops::BitOr;
 
 use sluicegate_core::plan::HomeId;
+use sluicegate_core::tariff::LimitPlaces;
 use sluicegate_core::time::Timestamp;
+
+use crate::spool::Position;
 
 pub(crate) mod layout;
 
@@ -46,6 +49,13 @@ impl Flags {
     pub const OWED: Self = Self(1 << 2);
     /// The shared store has to be told of its name, and was not when it was written.
     pub const UNNAMED: Self = Self(1 << 3);
+    /// A refund because the request failed: it returns what was sold, and nothing to limits that protect the service.
+    pub const FAILED: Self = Self(1 << 4);
+    /// The meters are an overflow bucket, which callers share that do not know each other: nothing is returned to it.
+    pub const OVERFLOW: Self = Self(1 << 5);
+    /// It says by how much the overage changed when the shared store was told of an earlier record: see
+    /// [`Record::settles`].
+    pub const SETTLES: Self = Self(1 << 6);
 
     /// Whether all of `other` are in this set.
     pub const fn contains(self, other: Self) -> bool {
@@ -69,6 +79,9 @@ impl fmt::Debug for Flags {
             (Self::DEGRADED, "DEGRADED"),
             (Self::OWED, "OWED"),
             (Self::UNNAMED, "UNNAMED"),
+            (Self::FAILED, "FAILED"),
+            (Self::OVERFLOW, "OVERFLOW"),
+            (Self::SETTLES, "SETTLES"),
         ];
         let mut rest = self.0;
         let mut separator = "";
@@ -82,6 +95,15 @@ impl fmt::Debug for Flags {
             _ => write!(f, "{separator}{rest:#x}"),
         }
     }
+}
+
+/// How what a request cost in the end is settled.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Settlement {
+    /// What was charged at first; 0: it was not noted.
+    pub reserved: u64,
+    /// The limits that it does not concern.
+    pub skipped: LimitPlaces,
 }
 
 /// What was charged, to whom, when.
@@ -111,8 +133,32 @@ pub struct Record {
     pub cost: u64,
     /// How much of it went beyond the quota.
     pub overage: u64,
-    /// What the request was sent with so that a retry can be told.
+    /// What the request was sent with so that a retry can be told; of a record that [settles](Record::settles) another,
+    /// the position of that.
     pub idempotency: Option<Idempotency>,
     /// Remarks.
     pub flags: Flags,
+    /// Of a refund or a correction.
+    pub settlement: Settlement,
+}
+
+impl Record {
+    /// The record that has this as its overage, or as a correction of it: the shared store was told of that one, and
+    /// this much its overage changed then. Nothing was used or given back with it.
+    pub fn settling(self, position: Position, kind: Kind, overage: u64, at: Timestamp) -> Self {
+        let idempotency = Some(Idempotency { key: position.0, request: 0 });
+        let flags = Flags(self.flags.0 & Flags::DEGRADED.0) | Flags::SETTLES;
+        Self { kind, at, cost: 0, overage, idempotency, flags, ..self }
+    }
+
+    /// The position of the record whose overage this says, if it does.
+    pub fn settles(&self) -> Option<Position> {
+        let position = self.idempotency.filter(|_| self.flags.contains(Flags::SETTLES));
+        position.map(|position| Position(position.key))
+    }
+
+    /// The name that the request was sent with.
+    pub fn name(&self) -> Option<Idempotency> {
+        self.idempotency.filter(|_| !self.flags.contains(Flags::SETTLES))
+    }
 }

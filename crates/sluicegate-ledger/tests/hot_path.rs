@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::thread::{SecureComputingMode, set_secure_computing_mode};
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Flags, Idempotency, Kind, Position, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{Flags, Idempotency, Kind, Position, Record, Settlement, Spool, SpoolSettings};
 
 struct Counting;
 
@@ -67,6 +67,7 @@ fn append_all(spool: &Spool) {
             overage: 0,
             idempotency: Some(Idempotency { key: number, request: 1 }),
             flags: Flags::NONE,
+            settlement: Settlement::default(),
         };
         drop(spool.reserve().unwrap());
         spool.reserve().unwrap().append(&record);

@@ -11,4 +11,4 @@ mod sync;
 mod table;
 mod unwind;
 
-pub use table::{Imaged, MeterTable, Swept};
+pub use table::{Imaged, Limits, MeterTable, Swept};

@@ -21,7 +21,14 @@ const THREADS: u64 = 64;
 
 fn limit(name: &str, axis: Axis, rule: Rule) -> Limit {
     let name = LimitName::new(name).unwrap();
-    Limit { name, axis, per: Per::Account, rule, excess: Excess::Refuse(RefusalStatus::TooManyRequests) }
+    Limit {
+        name,
+        axis,
+        per: Per::Account,
+        rule,
+        excess: Excess::Refuse(RefusalStatus::TooManyRequests),
+        sold: None,
+    }
 }
 
 fn quota(amount: u64) -> Limit {
@@ -78,7 +85,7 @@ fn sixty_four_threads_on_one_home_with_a_quota_of_100_admit_exactly_100() {
 #[test]
 fn sixty_four_threads_get_exactly_the_quota_and_its_overage_and_not_one_unit_more() {
     let windowed = Windowed { limit: Amount::new(100).unwrap(), window: Window::DAY };
-    for rule in [quota(100).rule, Rule::FixedWindow(windowed), Rule::SlidingBuckets(windowed)] {
+    for rule in [quota(100).rule, Rule::FixedWindow(windowed)] {
         let (table, admitted, billed) = (MeterTable::new(), AtomicU64::new(0), AtomicU64::new(0));
         let cap = OverageCap { amount: Amount::new(37).unwrap(), status: RefusalStatus::PaymentRequired };
         let limits =
@@ -169,7 +176,7 @@ fn slots_taken_by_many_threads_are_exactly_as_many_as_the_limit() {
         let taken = taken.into_inner().unwrap();
         assert_eq!(taken.len(), 5);
         for slot in taken {
-            ask(&table, spread(1), &limits, Mode::Refund { charged_at: NOW }, slot);
+            ask(&table, spread(1), &limits, Mode::Refund { charged_at: NOW, reserved: Amount::ONE }, slot);
         }
         assert_eq!(used(&table, spread(1), &limits[0]), 0);
     }
@@ -223,7 +230,7 @@ fn a_sweep_forgets_what_says_nothing_any_more() {
 fn a_peek_at_a_stranger_makes_nobody_a_home() {
     let table = MeterTable::new();
     assert!(matches!(ask(&table, 1, &[rate(1)], Mode::Peek, 0), Outcome::Admitted { .. }));
-    ask(&table, 1, &[rate(1)], Mode::Refund { charged_at: NOW }, 0);
+    ask(&table, 1, &[rate(1)], Mode::Refund { charged_at: NOW, reserved: Amount::ONE }, 0);
     assert_eq!(table.homes(), 0);
 }
 

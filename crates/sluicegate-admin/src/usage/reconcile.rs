@@ -132,11 +132,11 @@ pub(crate) struct DifferenceBody {
 
 impl DifferenceBody {
     fn of_quota(count: &QuotaCount) -> Self {
-        let ledger = i128::from(count.records);
+        let ledger = count.records;
         Self {
             account: Some(count.account.clone()),
             hour: None,
-            limit: Some(count.limit.to_string()),
+            limit: Some(count.label()),
             key: count.key.map(NonZeroU32::get),
             meter: Some([count.meter.least, count.meter.most]),
             ledger: number(ledger),
@@ -283,8 +283,8 @@ async fn records(
 /// Setting meters right is a write like any other: who did it, and what it was before.
 async fn note_repair(admin: &crate::Admin, compared: &[QuotaCount], call: Call) -> Result<(), Problem> {
     for count in compared.iter().filter(|count| count.drift() != 0) {
-        let say = |used: i128| Some(serde_json::json!({"limit": count.limit.as_str(), "used": number(used)}));
-        let records = i128::from(count.records);
+        let say = |used: i128| Some(serde_json::json!({"limit": count.label(), "used": number(used)}));
+        let records = count.records;
         let note = Note {
             deed: Deed::RepairMeter,
             target: count.account.clone(),
@@ -320,7 +320,7 @@ fn others(text: &[u8]) -> Result<Others, Problem> {
         let read = match *fields {
             [account, limit, key, total] => {
                 let key = if key.is_empty() { Ok(None) } else { key.parse().map(Some) };
-                key.ok().zip(total.parse::<u64>().ok()).map(|(key, total)| (account, limit, key, total))
+                key.ok().zip(total.parse::<i64>().ok()).map(|(key, total)| (account, limit, key, total))
             }
             _ => None,
         };
@@ -329,7 +329,7 @@ fn others(text: &[u8]) -> Result<Others, Problem> {
             let entry = ProblemEntry { line: number + 1, column: 1, message, help: None, account: None };
             return Err(cannot_be_read(vec![entry]));
         };
-        *others.entry((account.to_owned(), key, limit.to_owned())).or_default() += total;
+        *others.entry((account.to_owned(), key, limit.to_owned())).or_default() += i128::from(total);
     }
     Ok(others)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Flags, Kind, Record, Spool};
+use sluicegate_ledger::{Flags, Kind, Record, Settlement, Spool};
 
 use crate::timing::stopwatch;
 
@@ -66,6 +66,7 @@ impl Pattern {
             overage: 0,
             idempotency: None,
             flags: Flags::NONE,
+            settlement: Settlement::default(),
         }
     }
 }

@@ -55,7 +55,7 @@ pub enum Bypass {
     Yes,
 }
 
-/// When a finished request gets its charge back.
+/// When a finished request gets its quota back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RefundOn {
     /// Never.
@@ -84,7 +84,7 @@ pub struct Tier {
     pub priority: u32,
     /// Whether its limits are asked at all.
     pub bypass: Bypass,
-    /// When a finished request gets its charge back.
+    /// When a finished request gets its quota back.
     pub refund_on: RefundOn,
 }
 

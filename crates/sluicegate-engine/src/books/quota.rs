@@ -17,7 +17,7 @@ use sluicegate_ledger::{Flags, Position};
 use super::Books;
 use super::error::CompareError;
 use super::recount::{Accounts, Counted, Quota, Shadow, Used, empty_beside, is_quota, look, looks};
-use super::recount::{quotas, read_all, used};
+use super::recount::{Measure, quotas, read_all, used};
 use crate::shared::Shared;
 use crate::snapshot::PolicySnapshot;
 
@@ -35,7 +35,7 @@ pub struct Said {
     pub most: u64,
 }
 
-/// What a quota has used by the records, beside what its meter says.
+/// What a quota has used, or is over, by the records, beside what its meter says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QuotaCount {
     /// Whose.
@@ -44,24 +44,31 @@ pub struct QuotaCount {
     pub key: Option<NonZeroU32>,
     /// Which.
     pub limit: LimitName,
-    /// What the records say.
-    pub records: u64,
+    /// What of it is compared.
+    pub measure: Measure,
+    /// What the records say. Of one node among several it may be less than nothing: others charged what it gave back.
+    pub records: i128,
     /// What the meter says.
     pub meter: Said,
     pub(super) quota: Quota,
 }
 
 impl QuotaCount {
+    /// What it is called where its records are compared: the name of the limit, with `:overage` behind it for that.
+    pub fn label(&self) -> String {
+        self.quota.label()
+    }
+
     /// By how much the records say more than the meter. Nothing if they agree.
     pub fn drift(&self) -> i128 {
-        let records = i128::from(self.records);
+        let records = self.records;
         let (least, most) = (i128::from(self.meter.least), i128::from(self.meter.most));
         records - records.clamp(least.min(most), least.max(most))
     }
 }
 
-/// What other nodes have recorded of a quota, where several share its meter: account, number of the key, limit.
-pub type Others = BTreeMap<(String, Option<NonZeroU32>, String), u64>;
+/// What other nodes have recorded of a quota, where several share its meter: account, number of the key, label.
+pub type Others = BTreeMap<(String, Option<NonZeroU32>, String), i128>;
 
 /// The quotas of some accounts, with what it takes to set them right.
 pub(super) struct Counts {
@@ -191,7 +198,7 @@ impl Books {
         from: Position,
     ) -> Result<Counts, CompareError> {
         let (engine, spool) = (&self.engine, self.engine.spool());
-        let shadow = Shadow::beside(&engine.meters, policy, &accounts)?;
+        let shadow = Shadow::beside(&engine.meters, policy, &accounts, engine.now())?;
         spool.flush().map_err(CompareError::Flush)?;
         let until = spool.durable();
         read_all(spool, from, until, |_, record| shadow.count(record))?;
@@ -254,7 +261,7 @@ impl Books {
         from: Position,
     ) -> Result<Used, CompareError> {
         let (engine, spool) = (&self.engine, self.engine.spool());
-        let shadow = Shadow::beside(&engine.meters, policy, accounts)?;
+        let shadow = Shadow::beside(&engine.meters, policy, accounts, engine.now())?;
         spool.flush().map_err(CompareError::Flush)?;
         let told = engine.journal_begins();
         read_all(spool, from, spool.durable(), |position, record| {
@@ -274,7 +281,8 @@ async fn ask(shared: &Shared, accounts: &Accounts, now: Timestamp) -> Result<Use
             let request = look(account, key, now);
             let limits = shared.look(&account.plan, request, None).await?;
             let plan = account.plan.tariff.plan(&request);
-            used.extend(quotas(*serial, key, wanted, &plan, limits.into_iter().map(|limit| limit.used)));
+            let amounts = limits.into_iter().map(|limit| (limit.used, limit.overage));
+            used.extend(quotas(*serial, key, wanted, &plan, amounts));
         }
     }
     Ok(used)
@@ -284,20 +292,24 @@ async fn ask(shared: &Shared, accounts: &Accounts, now: Timestamp) -> Result<Use
 fn with_others(mut records: Used, accounts: &Accounts, others: &Others) -> Used {
     for (quota, used) in &mut records {
         let id = accounts.get(&quota.account).map(|account| account.id.clone()).unwrap_or_default();
-        let theirs = others.get(&(id, quota.key, quota.name.to_string()));
-        *used = used.saturating_add(theirs.copied().unwrap_or(0));
+        let theirs = others.get(&(id, quota.key, quota.label()));
+        *used += theirs.copied().unwrap_or(0);
     }
     records
 }
 
 fn counts(accounts: &Accounts, records: Used, before: &Used, after: &Used) -> Vec<QuotaCount> {
-    let count = |(quota, records): (Quota, u64)| {
-        let (before, after) =
-            (before.get(&quota).copied().unwrap_or(0), after.get(&quota).copied().unwrap_or(0));
+    let count = |(quota, records): (Quota, i128)| {
+        let said = |used: &Used| {
+            let said = used.get(&quota).copied().unwrap_or(0);
+            u64::try_from(said).unwrap_or(0)
+        };
+        let (before, after) = (said(before), said(after));
         QuotaCount {
             account: accounts.get(&quota.account).map(|account| account.id.clone()).unwrap_or_default(),
             key: quota.key,
             limit: quota.name.clone(),
+            measure: quota.measure,
             records,
             meter: Said { least: before.min(after), most: before.max(after) },
             quota,

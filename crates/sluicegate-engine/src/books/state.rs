@@ -7,8 +7,8 @@ use sluicegate_ledger::Hour;
 use sluicegate_ledger::hour::ALL_HOURS;
 use sluicegate_ledger::usage::BookError;
 
-use super::Books;
 use super::error::CompareError;
+use super::{Books, Measure};
 
 /// What the last comparison of meters and records came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,7 +66,10 @@ impl Books {
     pub async fn check(self: &Arc<Self>) -> Result<LastCheck, CompareError> {
         let counts = self.quotas(None, &super::Others::new()).await?;
         let alone = self.engine.shared.is_none();
-        let drifts = counts.iter().map(super::QuotaCount::drift).filter(|drift| *drift > 0 || alone);
+        // What one node records beyond a quota, another may give back.
+        let counts = counts.iter().filter(|count| count.measure == Measure::Used || alone);
+        let (counts, drifts): (Vec<_>, Vec<i128>) = counts.map(|count| (count, count.drift())).unzip();
+        let drifts = drifts.into_iter().filter(|drift| *drift > 0 || alone);
         let drifts: Vec<u128> = drifts.map(i128::unsigned_abs).filter(|units| *units > 0).collect();
         let check = LastCheck {
             at: self.engine.now(),

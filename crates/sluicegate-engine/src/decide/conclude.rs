@@ -172,7 +172,7 @@ impl Engine {
         let (standing, watched) =
             (self.stood(&attempt.caller.watched, attempt.reputation), attempt.caller.watched);
         let decided_at = attempt.decided_at();
-        let Attempt { caller, mut permit, load_permit, mode, .. } = attempt;
+        let Attempt { caller, permit, load_permit, mode, .. } = attempt;
         let is_kept = answer == Answer::Admitted
             && context.mode() == Mode::Charge
             && (context.request.hold == Hold::Yes
@@ -190,9 +190,6 @@ impl Engine {
         watched.show_own_part(&mut decision.limits);
         decision.who.conduct = report.conduct;
         decision.pending = result.recorded.filter(|_| context.is_strict());
-        if let Outcome::Admitted { overage } = result.outcome {
-            permit.overage = overage;
-        }
         decision.charged = decision.pending.map(|_| Box::new(permit.clone()));
         decision.permit = is_kept.then(|| Box::new(permit));
         decision.standing = standing;

@@ -73,13 +73,12 @@ impl RequestContext<'_> {
             route: index,
             route_number: self.policy.route_number(index),
             cost,
-            overage: 0,
             settles: Settles::TrueCost,
             charged_at: self.now,
             slot: self.slot,
             name: None,
             kept: Kept::Store,
-            flags: Flags::NONE,
+            flags: if caller.watched.is_alone() { Flags::NONE } else { Flags::OVERFLOW },
         }
     }
 
@@ -150,6 +149,12 @@ impl Permit {
     pub(crate) fn request(&self, mode: Mode, which: Charges, cost: Amount, now: Timestamp) -> Request {
         let (home, key, route, slot) = (self.home, self.key_number, self.route, self.slot);
         Request { home, key, route, cost, now, mode, slot, which }
+    }
+
+    /// What frees the slots of it.
+    pub(crate) fn release(&self, now: Timestamp) -> Request {
+        let mode = Mode::Refund { charged_at: self.charged_at, reserved: Amount::ONE };
+        self.request(mode, Charges::Slots, Amount::ONE, now)
     }
 
     /// Who pays for it.

@@ -217,7 +217,7 @@ impl Engine {
         let permit = &mut attempt.permit;
         let (home, name) = (permit.home, permit.name);
         let owed = is_owed(degraded, &permit.plan) && permit.usage().is_some();
-        permit.flags = if owed { Flags::DEGRADED | Flags::OWED } else { Flags::DEGRADED };
+        permit.flags = permit.flags | if owed { Flags::DEGRADED | Flags::OWED } else { Flags::DEGRADED };
         if name.is_some() {
             permit.flags = permit.flags | Flags::UNNAMED;
             // Not the one that the store may have heard of: what it has of that one is undone, and its name forgotten.

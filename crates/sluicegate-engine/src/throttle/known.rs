@@ -10,6 +10,7 @@ use sluicegate_core::book::LimitId;
 use sluicegate_core::image::encode_entry;
 use sluicegate_core::limit::{Limit, LimitName};
 use sluicegate_core::limit_now::LimitNow;
+use sluicegate_core::meter::Terms;
 use sluicegate_core::policy::TierName;
 use sluicegate_core::rule::Rule;
 use sluicegate_core::tariff::Plan;
@@ -66,7 +67,7 @@ impl Throttles {
         enter: impl Fn(&Limit) -> LimitId,
     ) -> Result<Throttle, TooManyThrottles> {
         let mut image = Vec::new();
-        encode_entry(name, rule, &mut image);
+        encode_entry(name, Terms { rule, included: None }, &mut image);
         if let Some(known) = self.0.read().get(&image) {
             return Ok(known.clone());
         }

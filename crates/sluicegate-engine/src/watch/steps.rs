@@ -46,7 +46,8 @@ impl Watched {
         Standing { reputation, squeezed: self.share < Percent::FULL }
     }
 
-    fn is_alone(&self) -> bool {
+    /// Whether its meters are its own.
+    pub(crate) fn is_alone(&self) -> bool {
         self.seat.is_none()
     }
 

@@ -203,7 +203,7 @@ fn embedded(text: &str) -> Embedded {
     Embedded { clock: |latest| Clock::fixed(latest.max(NOW)), spool, ..Embedded::new(policy(text)) }
 }
 
-fn copy_dir(from: &Path, to: &Path) {
+pub(crate) fn copy_dir(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());

@@ -3,16 +3,19 @@
 //! ```text
 //!   0  CRC-32   4  version   5  kind   6  flags    8  at          16  charged_at   24  decision
 //!  40  home    56  account            64  key     72  key_number  76  route        80  tier
-//!  84  zero    88  cost               96  overage 104 idempotency: key, request   120  zero
+//!  84  zero    86  skipped   88  cost  96  overage 104 idempotency: key, request   120  reserved
 //! ```
+//!
+//! `skipped` and `reserved` are the settlement of a refund or a correction. Older programs wrote zeros there.
 //!
 //! The checksum covers the record's position too: bytes that stray to another slot are not taken for a record.
 //! The first word is never zero and is written last, so a slot whose first word is zero holds no whole record.
 
 use sluicegate_core::plan::HomeId;
+use sluicegate_core::tariff::LimitPlaces;
 use sluicegate_core::time::Timestamp;
 
-use super::{Flags, Idempotency, Kind, Record};
+use super::{Flags, Idempotency, Kind, Record, Settlement};
 
 /// The size of a slot.
 pub(crate) const SLOT_BYTES: usize = 128;
@@ -67,6 +70,8 @@ pub(crate) fn encode(record: &Record) -> SlotBytes {
     bytes[96..104].copy_from_slice(&record.overage.to_le_bytes());
     bytes[104..112].copy_from_slice(&key.to_le_bytes());
     bytes[112..120].copy_from_slice(&request.to_le_bytes());
+    bytes[86..88].copy_from_slice(&record.settlement.skipped.to_bits().to_le_bytes());
+    bytes[120..128].copy_from_slice(&record.settlement.reserved.to_le_bytes());
     bytes
 }
 
@@ -109,6 +114,10 @@ pub(crate) fn decode(bytes: &SlotBytes, position: u64) -> Content {
         overage: u64::from_le_bytes(part(bytes, 96)),
         idempotency: (flags & IDEMPOTENT != 0).then_some(Idempotency { key, request }),
         flags: Flags(flags & !IDEMPOTENT),
+        settlement: Settlement {
+            reserved: u64::from_le_bytes(part(bytes, 120)),
+            skipped: LimitPlaces::from_bits(u16::from_le_bytes(part(bytes, 86))),
+        },
     })
 }
 

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use super::mapping::Mapping;
 use super::segment::{Disk, Extent, RealDisk};
 use super::{Position, Spool, SpoolSettings};
-use crate::record::{Flags, Kind, Record};
+use crate::record::{Flags, Kind, Record, Settlement};
 
 mod faults;
 mod stalls;
@@ -94,6 +94,7 @@ fn record(cost: u64) -> Record {
         overage: 0,
         idempotency: None,
         flags: Flags::NONE,
+        settlement: Settlement::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::chain::{self, Chain, Digest, FirstBad, PublicKey, Verified, VerifyError, audit};
-use sluicegate_ledger::{Flags, Kind, Position, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{Flags, Kind, Position, Record, Settlement, Spool, SpoolSettings};
 
 /// How many records a segment has.
 pub(crate) const RECORDS: u64 = 16;
@@ -34,6 +34,7 @@ pub(crate) fn record(number: u64) -> Record {
         overage: 0,
         idempotency: None,
         flags: Flags::NONE,
+        settlement: Settlement::default(),
     }
 }
 

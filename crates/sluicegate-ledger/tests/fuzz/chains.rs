@@ -8,7 +8,7 @@ use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::chain::audit::{Checker, Entry, Head};
 use sluicegate_ledger::chain::{Chain, Digest, VerifyError, verify};
-use sluicegate_ledger::{Flags, Kind, Ledger, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{Flags, Kind, Ledger, Record, Settlement, Spool, SpoolSettings};
 use sluicegate_testkit::dice::Dice;
 
 use crate::harm::{any, cases, hurt, index};
@@ -57,6 +57,7 @@ fn signed() -> tempfile::TempDir {
             overage: 0,
             idempotency: None,
             flags: Flags::NONE,
+            settlement: Settlement::default(),
         });
     }
     spool.flush().unwrap();

@@ -10,7 +10,9 @@ use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::export::Named;
 use sluicegate_ledger::seal::Destination;
-use sluicegate_ledger::{Flags, Hour, Kind, Ledger, LedgerSettings, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{
+    Flags, Hour, Kind, Ledger, LedgerSettings, Record, Settlement, Spool, SpoolSettings,
+};
 use sluicegate_testkit::dice::Dice;
 
 use crate::harm::{any, cases, hurt};
@@ -40,6 +42,7 @@ fn charge(account: u64) -> Record {
         overage: 0,
         idempotency: None,
         flags: Flags::NONE,
+        settlement: Settlement::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::usage::{Book, Query};
-use sluicegate_ledger::{Flags, Kind, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{Flags, Kind, Record, Settlement, Spool, SpoolSettings};
 use sluicegate_testkit::dice::Dice;
 
 use crate::harm::{any, cases, hurt, index, noise};
@@ -48,6 +48,7 @@ fn filled() -> tempfile::TempDir {
             overage: 0,
             idempotency: None,
             flags: Flags::NONE,
+            settlement: Settlement::default(),
         });
     }
     spool.close().unwrap();

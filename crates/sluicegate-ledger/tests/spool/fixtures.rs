@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Flags, Idempotency, Kind, Position, ReadReport, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{
+    Flags, Idempotency, Kind, Position, ReadReport, Record, Settlement, Spool, SpoolSettings,
+};
 
 /// A record that says of all its fields which one it is.
 pub(crate) fn record(number: u64) -> Record {
@@ -26,6 +28,7 @@ pub(crate) fn record(number: u64) -> Record {
         overage: number / 2,
         idempotency: number.is_multiple_of(2).then_some(Idempotency { key: number, request: number / 4 }),
         flags: if number.is_multiple_of(5) { Flags::LATE | Flags::DEGRADED } else { Flags::NONE },
+        settlement: Settlement::default(),
     }
 }
 

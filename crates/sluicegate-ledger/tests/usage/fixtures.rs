@@ -6,7 +6,7 @@ use std::time::Duration;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::usage::{Book, Query, Usage};
-use sluicegate_ledger::{Flags, Hour, Kind, Position, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{Flags, Hour, Kind, Position, Record, Settlement, Spool, SpoolSettings};
 
 /// 2026-09-21T13:00:00Z.
 pub(crate) const NOON: u32 = 1_789_995_600;
@@ -37,6 +37,7 @@ pub(crate) fn charge(at: Timestamp, account: u64, cost: u64) -> Record {
         overage: 0,
         idempotency: None,
         flags: Flags::NONE,
+        settlement: Settlement::default(),
     }
 }
 

@@ -7,6 +7,7 @@ use arrayvec::ArrayVec;
 use sluicegate_core::book::LimitId;
 use sluicegate_core::image::Written;
 use sluicegate_core::meter::{Meter, Moment, SmallMeter, State};
+use sluicegate_core::overage::OverageBaseline;
 use sluicegate_core::plan::{Charge, ChargePlan};
 use sluicegate_core::rule::{Ask, Rule, Verdict};
 use sluicegate_core::settle::{Outcome, Readings, settle};
@@ -118,6 +119,21 @@ impl Home {
         readings: &mut Readings,
     ) -> Outcome {
         self.with_list(|list| settle_list(list, plan, book, readings))
+    }
+
+    /// Has the overage of the billed quota of a plan that was just settled be so much, whatever the limits of now say.
+    #[cold]
+    pub(crate) fn rebase(&mut self, plan: &ChargePlan<'_>, readings: &Readings, overage: u64) {
+        let mut charges = plan.charges().iter().zip(readings);
+        let billed = charges.find_map(|(charge, reading)| Some((charge, reading, charge.limit.included()?)));
+        let Some((charge, reading, included)) = billed else { return };
+        let baseline = OverageBaseline { recorded: overage, used: reading.used };
+        let baseline = baseline.for_included(included.get());
+        self.with_list(|list| {
+            if let Some(entry) = list.iter_mut().find(|entry| entry.is_exactly(charge)) {
+                entry.meter.rebase(baseline);
+            }
+        });
     }
 
     /// Forgets the meters that say nothing any more, and says whether any are left.
@@ -305,7 +321,7 @@ mod tests {
 
     fn limit(name: &str, axis: Axis, rule: Rule) -> Limit {
         let excess = Excess::Refuse(RefusalStatus::TooManyRequests);
-        Limit { name: LimitName::new(name).unwrap(), axis, per: Per::Account, rule, excess }
+        Limit { name: LimitName::new(name).unwrap(), axis, per: Per::Account, rule, excess, sold: None }
     }
 
     #[test]

@@ -83,12 +83,12 @@ fn bring_up(
 ) -> Readied {
     let mut readied = Readied::AsItWas;
     for ((charge, place), meter) in plan.charges().iter().zip(places).zip(meters) {
-        let (rule, moment) = (&charge.limit.rule, plan.moment(charge));
+        let (terms, moment) = (charge.limit.terms(), plan.moment(charge));
         let changed = match place.map(|place| list[place].limit) {
             None => Readied::AsItWas,
-            Some(same) if same == charge.id => meter.bring_up(rule, rule, &moment),
-            Some(other) => match book.read().rule(other) {
-                Some(written) => meter.bring_up(written, rule, &moment),
+            Some(same) if same == charge.id => meter.bring_up(terms, terms, &moment),
+            Some(other) => match book.read().terms(other) {
+                Some(written) => meter.bring_up(written, terms, &moment),
                 None => Readied::AsItWas,
             },
         };
@@ -137,7 +137,7 @@ fn is_created(outcome: Outcome, due: Due, mode: Mode) -> bool {
 
 impl Entry {
     /// Whether it is the meter of `charge`, written under the very limit.
-    fn is_exactly(&self, charge: &Charge<'_>) -> bool {
+    pub(super) fn is_exactly(&self, charge: &Charge<'_>) -> bool {
         self.limit == charge.id && self.sharer == charge.sharer.get()
     }
 }

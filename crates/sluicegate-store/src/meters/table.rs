@@ -22,8 +22,10 @@ use super::shared_book::SharedBook;
 use super::unwind::AbortOnUnwind;
 
 mod images;
+mod recorded;
 
 pub use images::Imaged;
+pub use recorded::Limits;
 
 /// How many bits of a home's hash choose its partition. 64 partitions: few enough that a million homes lie on
 /// huge pages, many enough that replacing one at ten million takes milliseconds.

@@ -140,6 +140,11 @@ impl Homes {
         Waiting { shared, owed, answer }.until(expiry.0.max(now + HURRY)).await
     }
 
+    /// Whether it is not known yet what a call of this home did, or it is about to be undone.
+    pub fn is_in_doubt(&self, home: HomeId) -> bool {
+        self.shared.active.is_in_doubt(home)
+    }
+
     /// Whether decisions go to the store at the moment.
     pub fn mode(&self) -> StoreMode {
         self.shared.breaker.mode()

@@ -50,7 +50,22 @@ fn with_random_history(
             Event::Refund { ago } => {
                 if let Some(index) = admitted.len().checked_sub(ago + 1) {
                     let (meters, cost, slot, charged_at) = admitted.remove(index);
-                    driver.ask(meters, cost, Mode::Refund { charged_at }, slot);
+                    let reserved = Amount::new(cost).unwrap();
+                    driver.ask(meters, cost, Mode::Refund { charged_at, reserved }, slot);
+                }
+            }
+            Event::Finish { ago, cost } => {
+                if let Some(index) = admitted.len().checked_sub(ago + 1) {
+                    let (meters, reserved, slot, charged_at) = admitted.remove(index);
+                    let mode = match Amount::new(reserved) {
+                        Some(reserved) if reserved.get() > *cost => Mode::Refund { charged_at, reserved },
+                        _ => Mode::Force,
+                    };
+                    let amounts: Vec<usize> =
+                        meters.iter().copied().filter(|meter| driver.counts_amounts(*meter)).collect();
+                    if reserved != *cost {
+                        driver.ask(&amounts, reserved.abs_diff(*cost), mode, slot);
+                    }
                 }
             }
         }
@@ -125,7 +140,8 @@ proptest! {
             if let Outcome::Admitted { .. } = driver.ask(meters, cost, Mode::Charge, slot).outcome {
                 // A count that stopped at its maximum does not know how far it was pushed.
                 let stopped = driver.ask(&ALL, 1, Mode::Peek, slot).readings.iter().any(|now| now.used >= 1 << 53 >> 1);
-                driver.ask(meters, cost, Mode::Refund { charged_at: driver.now }, slot);
+                let mode = Mode::Refund { charged_at: driver.now, reserved: Amount::new(cost).unwrap() };
+                driver.ask(meters, cost, mode, slot);
                 let after = driver.ask(&ALL, 1, Mode::Peek, slot).readings;
                 prop_assert!(after == before || stopped, "{before:?} became {after:?}");
             }

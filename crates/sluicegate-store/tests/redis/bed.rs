@@ -118,7 +118,7 @@ pub(crate) fn link(url: &str, deadline: Duration) -> Link {
 pub(crate) fn limit(name: &str, axis: Axis, rule: Rule) -> Limit {
     let name = LimitName::new(name).unwrap();
     let excess = Excess::Refuse(RefusalStatus::TooManyRequests);
-    Limit { name, axis, per: Per::Account, rule, excess }
+    Limit { name, axis, per: Per::Account, rule, excess, sold: None }
 }
 
 pub(crate) fn rate(amount: u64, burst: u64) -> Limit {

@@ -1,5 +1,6 @@
 //! The same home in Redis, in memory and in the model, asked the same.
 
+use std::cmp::Ordering;
 use std::num::NonZeroU32;
 
 use proptest::prelude::*;
@@ -111,7 +112,18 @@ impl<'b> Trio<'b> {
                 }
                 Event::Refund { ago } => {
                     if let Some(index) = admitted.len().checked_sub(ago + 1) {
-                        self.refund(&admitted.remove(index))?;
+                        let charged = admitted.remove(index);
+                        self.refund(&charged, charged.cost)?;
+                    }
+                }
+                Event::Finish { ago, cost } => {
+                    if let Some(index) = admitted.len().checked_sub(ago + 1) {
+                        let mut charged = admitted.remove(index);
+                        // Slots are taken whatever a request costs in the end.
+                        let is_slot =
+                            |meter: &usize| matches!(self.limits[*meter].rule, Rule::Concurrency { .. });
+                        charged.meters.retain(|meter| !is_slot(meter));
+                        self.finish(charged, *cost)?;
                     }
                 }
             }
@@ -149,14 +161,30 @@ impl<'b> Trio<'b> {
         Ok(outcome)
     }
 
-    fn refund(&mut self, charged: &Admitted) -> Result<(), TestCaseError> {
-        let (cost, mode) = (charged.cost, Mode::Refund { charged_at: charged.at });
+    /// Settles what a request cost in the end.
+    fn finish(&mut self, charged: Admitted, cost: u64) -> Result<(), TestCaseError> {
+        match cost.cmp(&charged.cost) {
+            Ordering::Less => self.refund(&charged, charged.cost - cost),
+            Ordering::Equal => Ok(()),
+            Ordering::Greater => {
+                let (cost, slot, mode) = (cost - charged.cost, charged.slot, Mode::Force);
+                self.compare(Asked { meters: charged.meters, cost, expects: None, mode, slot }).map(drop)
+            }
+        }
+    }
+
+    /// Gives back so much of a charge.
+    fn refund(&mut self, charged: &Admitted, cost: u64) -> Result<(), TestCaseError> {
+        let mode = Mode::Refund { charged_at: charged.at, reserved: Amount::new(charged.cost).unwrap() };
         let asked = Asked { meters: charged.meters.clone(), cost, expects: None, mode, slot: charged.slot };
         let (outcome, readings) = self.ask_memory(&asked);
+        let mut overage = 0;
         for meter in &charged.meters {
-            let charge = self.model_charge(*meter, charged.cost);
-            self.model.refund(&charge, charged.slot, charged.at.as_nanos(), self.now.as_nanos());
+            let charge = self.model_charge(*meter, cost);
+            let (at, now) = (charged.at.as_nanos(), self.now.as_nanos());
+            overage += self.model.refund(&charge, charged.cost, charged.slot, at, now);
         }
+        prop_assert_eq!(outcome, Outcome::Admitted { overage });
         self.expect(Waiting { asked, expected: in_micros(words::answer(outcome, &readings)) })
     }
 
@@ -249,7 +277,7 @@ fn limit(meter: usize, terms: &Terms) -> Limit {
         }
         rule => rule.clone(),
     };
-    Limit { name, axis: axis(meter), per: Per::Account, rule, excess: terms.excess }
+    Limit { name, axis: axis(meter), per: Per::Account, rule, excess: terms.excess, sold: terms.sold }
 }
 
 /// A step of time in whole microseconds. What is a nanosecond after an edge becomes a microsecond after it.

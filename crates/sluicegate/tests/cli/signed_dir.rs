@@ -7,7 +7,7 @@ use sluicegate_core::plan::HomeId;
 use sluicegate_core::policy::TierName;
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::audit::follow;
-use sluicegate_ledger::{Flags, Kind, Ledger, LedgerSettings, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{Flags, Kind, Ledger, LedgerSettings, Record, Settlement, Spool, SpoolSettings};
 use sluicegate_store::database::Database;
 use sluicegate_store::directory::{AccountId, Directory, DisplayName, NewAccount, Writer};
 use sluicegate_store::hash::HomeHasher;
@@ -100,6 +100,7 @@ fn spool(dir: &Path) -> Spool {
             overage: 0,
             idempotency: None,
             flags: Flags::NONE,
+            settlement: Settlement::default(),
         });
     }
     spool.flush().unwrap();

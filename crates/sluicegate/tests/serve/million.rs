@@ -144,7 +144,7 @@ impl Million {
         });
         let (edition, decisions) = (self.edition, self.decisions);
         for customer in self.workers.iter_mut().flat_map(|worker| &mut worker.customers) {
-            customer.count.quota = customer.kind.quota(edition, decisions);
+            customer.count.change(customer.kind.quota(edition, decisions));
         }
     }
 

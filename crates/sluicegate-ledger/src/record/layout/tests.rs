@@ -8,8 +8,10 @@ fn any_record() -> impl Strategy<Value = Record> {
     let whose = (any::<u128>(), any::<u128>(), any::<u64>(), any::<u64>(), any::<u32>());
     let what = (any::<u32>(), any::<u32>(), any::<u64>(), any::<u64>(), any::<Option<(u64, u64)>>());
     let kind = prop_oneof![Just(Kind::Charge), Just(Kind::Refund), Just(Kind::Correction)];
-    (kind, any::<[u64; 2]>(), 0u16..4, whose, what).prop_map(
-        |(kind, [at, charged_at], flags, whose, what)| {
+    let settlement = any::<(u64, u16)>()
+        .prop_map(|(reserved, skipped)| Settlement { reserved, skipped: LimitPlaces::from_bits(skipped) });
+    (kind, any::<[u64; 2]>(), 0u16..64, whose, what, settlement).prop_map(
+        |(kind, [at, charged_at], flags, whose, what, settlement)| {
             let (decision, home, account, key, key_number) = whose;
             let (route, tier, cost, overage, idempotency) = what;
             Record {
@@ -27,6 +29,7 @@ fn any_record() -> impl Strategy<Value = Record> {
                 overage,
                 idempotency: idempotency.map(|(key, request)| Idempotency { key, request }),
                 flags: Flags(flags),
+                settlement,
             }
         },
     )
@@ -108,6 +111,7 @@ fn the_layout_is_as_written_down() {
         overage: 0x90,
         idempotency: Some(Idempotency { key: 0xa0, request: 0xb0 }),
         flags: Flags::DEGRADED,
+        settlement: Settlement::default(),
     };
     let mut expected = [0; SLOT_BYTES];
     expected[4..8].copy_from_slice(&[1, 2, 2, 0x80]);
@@ -120,4 +124,19 @@ fn the_layout_is_as_written_down() {
     assert_eq!(encode(&record), expected);
     // By zlib: crc32(the bytes from the fifth on, both halves of the position mixed).
     assert_eq!(sealed(&record, 1 << 40 | 5)[..4], [185, 186, 217, 239]);
+}
+
+/// What older programs wrote has zeros for it, as above: those are records without a settlement.
+#[test]
+fn a_settlement_lies_where_zeros_were() {
+    let bytes = [0; SLOT_BYTES];
+    let mut old = bytes;
+    (old[4], old[5]) = (VERSION, 2);
+    seal(&mut old, 7);
+    let Content::Whole(record) = decode(&old, 7) else { panic!("an old refund") };
+    assert_eq!(record.settlement, Settlement::default());
+    let settlement = Settlement { reserved: 0x0102_0304, skipped: LimitPlaces::from_bits(0x0506) };
+    let bytes = encode(&Record { settlement, ..record });
+    assert_eq!((bytes[86], bytes[87]), (6, 5));
+    assert_eq!(bytes[120..], [4, 3, 2, 1, 0, 0, 0, 0]);
 }

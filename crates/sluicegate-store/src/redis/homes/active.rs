@@ -76,6 +76,11 @@ impl Active {
         self.shards.iter().map(|shard| shard.0.lock().len()).sum()
     }
 
+    /// Whether it is being found out what a call of the home did, or undone.
+    pub(super) fn is_in_doubt(&self, home: HomeId) -> bool {
+        matches!(self.shard(home).lock().get(&home), Some(Home::Mending(_)))
+    }
+
     pub(super) fn join(&self, home: HomeId, item: Item, waiting_max: usize) -> Joined {
         match self.shard(home).lock().entry(home) {
             Entry::Vacant(vacant) => {

@@ -25,7 +25,7 @@ pub struct Owed {
 impl Owed {
     /// What gives back what this charged then. The name of a charge is forgotten with it.
     pub(super) fn refund(mut self, charged_at: Timestamp, charged: Applied) -> Self {
-        self.request.mode = Mode::Refund { charged_at };
+        self.request.mode = Mode::Refund { charged_at, reserved: self.request.cost };
         let repeated = charged == Applied::Repeated;
         if let Some(name) = &mut self.name {
             name.used = if repeated { NameUse::Failed } else { NameUse::Refunded };
@@ -42,7 +42,7 @@ impl Owed {
         match self.request.which {
             Charges::Slots | Charges::Again => return None,
             Charges::All | Charges::Everywhere => self.request.which = Charges::Amounts,
-            Charges::Amounts | Charges::Quotas | Charges::Conduct | Charges::One(_) => {}
+            Charges::Amounts | Charges::AmountsBut(_) | Charges::Conduct | Charges::One(_) => {}
         }
         self.request.mode = Mode::Force;
         Some(self)

@@ -165,18 +165,19 @@ impl<'p> WireCall<'p> {
                 .zip(places.clone())
                 .any(|(_, place)| self.limits.get(*place).is_some_and(|limit| limit.kind == Kind::Slots));
             let charges = u8::try_from(plan.charges().len()).map_err(|_| CallError::TooLarge)?;
-            let (mode, charged_at) = match plan.mode {
+            let (mode, refunded) = match plan.mode {
                 Mode::Charge => (0, None),
                 Mode::Peek => (1, None),
                 Mode::Force => (2, None),
-                Mode::Refund { charged_at } => (3, Some(charged_at)),
+                Mode::Refund { charged_at, reserved } => (3, Some((charged_at, reserved))),
             };
             // Nothing is expected of a charge that is not there.
             let expects = plan.expects.filter(|expects| expects.place < plan.charges().len());
             let parts = u8::from(slots) | u8::from(expects.is_some()) << 1 | u8::from(name.is_some()) << 2;
             self.body.extend([mode, parts, charges]);
-            if let Some(charged_at) = charged_at {
+            if let Some((charged_at, reserved)) = refunded {
                 put(micros(charged_at), &mut self.body);
+                put(reserved.get(), &mut self.body);
             }
             if slots {
                 self.body.extend(holder.0.to_le_bytes());

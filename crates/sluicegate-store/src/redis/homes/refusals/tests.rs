@@ -17,7 +17,7 @@ const MILLI: u64 = 1_000_000;
 fn plan(rule: Rule) -> Arc<Plan> {
     let excess = Excess::Refuse(RefusalStatus::TooManyRequests);
     let name = LimitName::new("quota").unwrap();
-    let limit = Limit { name, axis: Axis::Quota, per: Per::Account, rule, excess };
+    let limit = Limit { name, axis: Axis::Quota, per: Per::Account, rule, excess, sold: None };
     let tier = Tier {
         name: TierName::new("tier").unwrap(),
         limits: vec![TierLimit { limit, routes: Vec::new() }],
@@ -116,7 +116,7 @@ fn only_the_very_same_question_is_answered() {
 #[test]
 fn whatever_changes_the_home_makes_it_forget() {
     let admitted = settled(Outcome::Admitted { overage: 0 }, 400);
-    let given_back = Mode::Refund { charged_at: Timestamp::EPOCH };
+    let given_back = Mode::Refund { charged_at: Timestamp::EPOCH, reserved: Amount::ONE };
     for (mode, forgets) in
         [(Mode::Charge, true), (Mode::Force, true), (given_back, true), (Mode::Peek, false)]
     {
