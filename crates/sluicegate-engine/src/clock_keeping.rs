@@ -46,7 +46,7 @@ impl Engine {
         self.bound_store_time();
     }
 
-    /// Asks the shared store for its time. Nothing to do without one; one that is away is no witness.
+    /// Asks the shared store for its time. Does nothing without a shared store; an unreachable one confirms nothing.
     pub async fn ask_store_time(&self) {
         let Some(shared) = &self.shared else { return };
         if let Ok(at) = shared.journal.server_time().await {

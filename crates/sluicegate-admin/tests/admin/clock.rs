@@ -1,4 +1,4 @@
-//! A clock that leapt ahead: what is said of it, and an operator who confirms it.
+//! A clock that leapt ahead: health and metrics report it, and an operator confirms it.
 
 use serde_json::json;
 use sluicegate_core::time::Nanos;

@@ -1,4 +1,4 @@
-//! Golden files: what was answered when somebody last read it. `SLUICEGATE_BLESS=1` rewrites them.
+//! Golden files: the reviewed answers of the API. `SLUICEGATE_BLESS=1` rewrites them.
 
 use std::path::Path;
 

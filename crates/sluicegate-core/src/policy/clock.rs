@@ -12,7 +12,7 @@ pub struct ClockSettings {
 impl ClockSettings {
     /// Longer than a time server takes to correct what it got wrong.
     pub const HOLD_DEFAULT: Nanos = Nanos::from_secs(600);
-    /// A week: somebody looks before.
+    /// A week: an operator has seen the alert by then.
     pub const HOLD_SECS_MAX: u32 = 7 * 86_400;
 }
 

@@ -221,6 +221,6 @@ fn a_cost_that_no_tier_ever_admits_is_refused() {
         "costs 16, more than any tier ever admits",
         "at most 15, which `quota` of the tier `t` admits",
     );
-    // Whoever passes all limits passes this one.
+    // A bypass tier admits every cost.
     assert_eq!(problems("tiers: {t: {rate: 1}, i: {bypass: true}}\nroutes: {a: {match: /a, cost: 9}}"), []);
 }

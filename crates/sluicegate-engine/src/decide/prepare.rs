@@ -169,7 +169,7 @@ fn lacks_scope(caller: &Caller, route: Option<&Route>) -> Option<ErrorCode> {
     match &caller.key {
         Some(key) if key.scopes.admit(scope) => None,
         Some(_) => Some(ErrorCode::InsufficientScope),
-        // Whoever asserts an account answers for what it may do.
+        // A front end that asserts an account is responsible for its scopes.
         None if caller.is_asserted() => None,
         None => Some(ErrorCode::MissingKey),
     }

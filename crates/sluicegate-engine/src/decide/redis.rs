@@ -50,7 +50,7 @@ impl Engine {
         self.settled(decision).await
     }
 
-    /// As [`Engine::decided`], for whoever decides on several before any is waited for.
+    /// As [`Engine::decided`], but without waiting for the record: for batches, which wait once for all of them.
     pub async fn unsettled(&self, request: &CallerRequest<'_>, now: Timestamp) -> Unsettled<&Self> {
         Unsettled::new(self, self.decide_anywhere(request, now).await)
     }
