@@ -84,7 +84,7 @@ pub(crate) struct ChainBody {
 }
 
 impl From<LastCheck> for CheckBody {
-    fn from(LastCheck { at, quotas, drifting, units }: LastCheck) -> Self {
+    fn from(LastCheck { at, records: _, quotas, drifting, units }: LastCheck) -> Self {
         let units = u64::try_from(units).unwrap_or(u64::MAX);
         Self { at: instant::text(at), quotas, drifting, units }
     }

@@ -8,6 +8,7 @@ use sluicegate_ledger::hour::ALL_HOURS;
 use sluicegate_ledger::usage::BookError;
 
 use super::error::CompareError;
+use super::quota::Counts;
 use super::{Books, Measure};
 
 /// What the last comparison of meters and records came to.
@@ -15,6 +16,8 @@ use super::{Books, Measure};
 pub struct LastCheck {
     /// When.
     pub at: Timestamp,
+    /// How many records were read for it: those that are new since the check before.
+    pub records: u64,
     /// How many quotas were compared.
     pub quotas: u64,
     /// How many of them do not agree.
@@ -59,12 +62,16 @@ impl Books {
         })
     }
 
-    /// Compares meters and records, and remembers what came of it.
+    /// Compares meters and records, and remembers what came of it. The first time, all records are read that a quota
+    /// still counts; from then on those that are new.
     ///
     /// Where several nodes share the meters, each has records of its own, which can only be compared in one direction:
     /// a meter that says less than the records of a single node has lost something.
     pub async fn check(self: &Arc<Self>) -> Result<LastCheck, CompareError> {
-        let counts = self.quotas(None, &super::Others::new()).await?;
+        let base = self.baseline.lock().clone();
+        let (Counts { counts, read, .. }, base) =
+            self.count_quotas(None, &super::Others::new(), base).await?;
+        *self.baseline.lock() = Some(Arc::new(base));
         let alone = self.engine.shared.is_none();
         // What one node records beyond a quota, another may give back.
         let counts = counts.iter().filter(|count| count.measure == Measure::Used || alone);
@@ -73,6 +80,7 @@ impl Books {
         let drifts: Vec<u128> = drifts.map(i128::unsigned_abs).filter(|units| *units > 0).collect();
         let check = LastCheck {
             at: self.engine.now(),
+            records: read,
             quotas: counts.len() as u64,
             drifting: drifts.len() as u64,
             units: drifts.iter().sum(),

@@ -22,6 +22,7 @@ mod reload;
 mod repeats;
 mod shared_place;
 mod sliding_log;
+mod test_keys;
 mod thresholds;
 mod thresholds_shared;
 mod throttle;

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::usage::{Book, Query};
-use sluicegate_ledger::{Flags, Kind, Record, Settlement, Spool, SpoolSettings};
+use sluicegate_ledger::{Flags, Kind, Record, Settlement, Spool, SpoolSettings, Unit};
 use sluicegate_testkit::dice::Dice;
 
 use crate::harm::{any, cases, hurt, index, noise};
@@ -44,6 +45,8 @@ fn filled() -> tempfile::TempDir {
             key_number: 6,
             route: 7,
             tier: 8,
+            env: KeyEnv::Live,
+            unit: Unit::Requests,
             cost: 1 << (number % 40),
             overage: 0,
             idempotency: None,
