@@ -138,7 +138,7 @@ impl Ledger {
     /// in its own hour.
     pub fn reopen(&self, spool: &Spool, latest: Timestamp, now: Timestamp) -> Result<Reopened, RepairError> {
         let reopened = self.book.reopen(latest, now, |from| {
-            // A chain that is damaged stops nobody from counting.
+            // Counting goes on with a damaged chain.
             let _ = self.with_chain(|chain| chain.allow_reopening(from, now));
         });
         let reopened = reopened.map_err(RollError::Book)?;

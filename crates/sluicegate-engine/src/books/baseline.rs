@@ -1,7 +1,9 @@
-//! What the last hourly check has counted: the next one goes on from there, and reads new records only.
+//! What the hourly check has counted: the next one goes on from there.
 //!
 //! Counting the records of a whole quota window every hour would cost the same however little is new. So the meters that
 //! the check has counted itself are kept as images, with the recorded overage and the position up to which they count.
+//! The next check reads the records behind that position, and compares the accounts that these are of. Accounts that did
+//! not agree are compared again until they do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -12,6 +14,7 @@ use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Position, Spool};
 
 use super::error::CompareError;
+use super::quota::Counting;
 use super::recount::{Accounts, PeriodOverage, Shadow};
 use crate::snapshot::PolicySnapshot;
 
@@ -19,24 +22,39 @@ use crate::snapshot::PolicySnapshot;
 pub(super) type KeysSeen = BTreeMap<u64, BTreeSet<NonZeroU32>>;
 
 /// What was counted up to a position.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Baseline {
     policy: Arc<PolicySnapshot>,
     /// All records before it are counted.
     pub(super) position: Position,
-    accounts: BTreeMap<u64, Known>,
+    accounts: BTreeMap<u64, KnownAccount>,
+    /// The accounts that did not agree.
+    drifting: BTreeSet<u64>,
+}
+
+/// What one check has counted.
+#[derive(Debug)]
+pub(super) struct Progress {
+    policy: Arc<PolicySnapshot>,
+    /// Where it went on; nothing if it counted everything.
+    since: Option<Position>,
+    position: Position,
+    /// The accounts that it compared.
+    accounts: BTreeMap<u64, KnownAccount>,
 }
 
 /// An account as it was counted.
-#[derive(Debug)]
-struct Known {
+#[derive(Clone, Debug)]
+struct KnownAccount {
     keys: BTreeSet<NonZeroU32>,
+    /// Its records before this position are counted: its meters may have been looked at later than others.
+    until: Position,
     /// Nothing if it had no quotas.
     counted: Option<CountedAccount>,
 }
 
 /// What was counted of an account.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct CountedAccount {
     plan: Arc<Plan>,
     /// Its meters.
@@ -45,15 +63,17 @@ struct CountedAccount {
     overage: Option<PeriodOverage>,
 }
 
-impl Baseline {
-    /// Of everything that `shadow` has counted, at the position up to which it has.
+impl Progress {
+    /// Of everything that `shadow` has counted: all records before `position`, and of each account those before
+    /// `until`.
     pub(super) fn of(
         shadow: &Shadow<'_>,
-        policy: &Arc<PolicySnapshot>,
-        seen: &KeysSeen,
+        counting: &Counting,
         position: Position,
+        until: impl Fn(u64) -> Position,
         now: Timestamp,
     ) -> Self {
+        let Counting { policy, seen, base, .. } = counting;
         let known = |(serial, keys): (&u64, &BTreeSet<NonZeroU32>)| {
             let account = shadow.accounts.get(serial);
             let counted = account.map(|account| CountedAccount {
@@ -61,9 +81,28 @@ impl Baseline {
                 image: shadow.image(account.home, now),
                 overage: shadow.overage_of(*serial),
             });
-            (*serial, Known { keys: keys.clone(), counted })
+            (*serial, KnownAccount { keys: keys.clone(), until: until(*serial), counted })
         };
-        Self { policy: Arc::clone(policy), position, accounts: seen.iter().map(known).collect() }
+        let since = base.as_ref().map(|base| base.position);
+        Self { policy: Arc::clone(policy), since, position, accounts: seen.iter().map(known).collect() }
+    }
+}
+
+impl Baseline {
+    /// Adds what a check has counted. A check that went on from another position than this is at is left out: another
+    /// one was faster.
+    pub(super) fn advance(base: &mut Option<Arc<Self>>, progress: Progress, drifting: BTreeSet<u64>) {
+        let Progress { policy, since, position, accounts } = progress;
+        match (base, since) {
+            (base, None) => *base = Some(Arc::new(Self { policy, position, accounts, drifting })),
+            (Some(base), Some(since)) if base.position == since && Arc::ptr_eq(&base.policy, &policy) => {
+                let base = Arc::make_mut(base);
+                base.position = position;
+                base.accounts.extend(accounts);
+                base.drifting = drifting;
+            }
+            _ => {}
+        }
     }
 
     /// Whether it can be gone on from: the policy is the same, and no record behind it is gone.
@@ -71,9 +110,20 @@ impl Baseline {
         Arc::ptr_eq(&self.policy, policy) && self.position >= spool.first() && self.position <= spool.tail()
     }
 
-    /// The keys that accounts have used so far.
-    pub(super) fn keys(&self) -> KeysSeen {
-        self.accounts.iter().map(|(serial, known)| (*serial, known.keys.clone())).collect()
+    /// Whether a record of an account is not counted yet.
+    pub(super) fn is_new(&self, account: u64, position: Position) -> bool {
+        let known = self.accounts.get(&account);
+        position >= known.map_or(self.position, |known| known.until.max(self.position))
+    }
+
+    /// The keys that an account has used so far.
+    pub(super) fn keys_of(&self, serial: u64) -> BTreeSet<NonZeroU32> {
+        self.accounts.get(&serial).map(|known| known.keys.clone()).unwrap_or_default()
+    }
+
+    /// The accounts that did not agree, with the keys that they have used.
+    pub(super) fn drifting(&self) -> KeysSeen {
+        self.drifting.iter().map(|serial| (*serial, self.keys_of(*serial))).collect()
     }
 
     /// The accounts whose plan is another than it was. What they have used under it is not known from the records that
@@ -83,7 +133,7 @@ impl Baseline {
             let Some(known) = self.accounts.get(serial) else { return false };
             let now = accounts.get(serial).map(|account| &account.plan);
             match (&known.counted, now) {
-                (Some(counted), Some(now)) => !Arc::ptr_eq(&counted.plan, now),
+                (Some(counted), Some(now)) => !has_same_limits(&counted.plan, now),
                 _ => true,
             }
         };
@@ -102,4 +152,9 @@ impl Baseline {
         }
         Ok(())
     }
+}
+
+/// A plan may be made again without a change: by an account that was evicted and read once more.
+fn has_same_limits(one: &Arc<Plan>, other: &Arc<Plan>) -> bool {
+    Arc::ptr_eq(one, other) || one.tariff.limits().eq(other.tariff.limits())
 }

@@ -12,10 +12,10 @@ use std::time::Duration;
 use sluicegate_core::limit::LimitName;
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::usage::Needs;
-use sluicegate_ledger::{Flags, Position};
+use sluicegate_ledger::{Flags, Position, Record};
 
 use super::Books;
-use super::baseline::{Baseline, KeysSeen};
+use super::baseline::{Baseline, KeysSeen, Progress};
 use super::error::CompareError;
 use super::recount::{Accounts, Counted, Quota, Shadow, Used, empty_beside, is_quota, look, looks};
 use super::recount::{Measure, quotas, read_all, used};
@@ -83,13 +83,15 @@ pub(super) struct Counts {
 }
 
 /// What is counted.
-struct Counting {
-    policy: Arc<PolicySnapshot>,
+pub(super) struct Counting {
+    pub(super) policy: Arc<PolicySnapshot>,
     /// From which record on.
     from: Position,
-    seen: KeysSeen,
+    /// All records from there to here are of accounts that were seen.
+    until: Position,
+    pub(super) seen: KeysSeen,
     /// What was counted before.
-    base: Option<Arc<Baseline>>,
+    pub(super) base: Option<Arc<Baseline>>,
     /// Accounts whose plan is another since.
     changed: BTreeSet<u64>,
 }
@@ -109,16 +111,23 @@ impl Counting {
         Ok(shadow)
     }
 
-    fn baseline(&self, shadow: &Shadow<'_>, position: Position, now: Timestamp) -> Baseline {
-        Baseline::of(shadow, &self.policy, &self.seen, position, now)
+    /// Whether a record is not counted yet.
+    fn is_new(&self, position: Position, record: &Record) -> bool {
+        self.base.as_ref().is_none_or(|base| base.is_new(record.account, position))
     }
+}
+
+/// A part of the spool.
+struct Extent {
+    from: Position,
+    until: Position,
 }
 
 /// What the records say that a store was told of.
 struct Recorded {
     used: Used,
     read: u64,
-    base: Baseline,
+    progress: Progress,
 }
 
 impl Books {
@@ -136,18 +145,18 @@ impl Books {
         only: Option<u64>,
         others: &Others,
         base: Option<Arc<Baseline>>,
-    ) -> Result<(Counts, Baseline), CompareError> {
+    ) -> Result<(Counts, Progress), CompareError> {
         let policy = self.engine.policy();
         let base = base.filter(|base| base.fits(&policy, self.engine.spool()));
         let books = Arc::clone(self);
-        let (from, mut seen) = {
+        let (Extent { from, until }, mut seen) = {
             let (policy, base) = (Arc::clone(&policy), base.clone());
             blocking(move || books.keys_seen(&policy, only, base.as_deref())).await?
         };
         self.add_others(&mut seen, only, others).await?;
         let accounts = self.resolve(&policy, seen.clone()).await?;
         let changed = base.as_ref().map(|base| base.changed(&accounts)).unwrap_or_default();
-        let counting = Counting { policy, from, seen, base, changed };
+        let counting = Counting { policy, from, until, seen, base, changed };
         let books = Arc::clone(self);
         if self.engine.shared.is_none() {
             return blocking(move || books.count_here(&counting, accounts)).await;
@@ -179,7 +188,7 @@ impl Books {
         policy: &PolicySnapshot,
         only: Option<u64>,
         base: Option<&Baseline>,
-    ) -> Result<(Position, KeysSeen), CompareError> {
+    ) -> Result<(Extent, KeysSeen), CompareError> {
         let spool = self.engine.spool();
         let memory = self.longest_memory(policy)?;
         let from = match base {
@@ -189,13 +198,16 @@ impl Books {
         if spool.first() > from {
             return Err(CompareError::Forgotten);
         }
-        let mut seen = base.map(Baseline::keys).unwrap_or_default();
-        read_all(spool, from, spool.tail(), |_, record| {
+        let mut seen = base.map(Baseline::drifting).unwrap_or_default();
+        let known = |serial| base.map(|base| base.keys_of(serial)).unwrap_or_default();
+        let until = spool.tail();
+        read_all(spool, from, until, |_, record| {
             if record.account != 0 && only.is_none_or(|only| only == record.account) {
-                seen.entry(record.account).or_default().extend(record.tagged_key_number());
+                let keys = seen.entry(record.account).or_insert_with(|| known(record.account));
+                keys.extend(record.tagged_key_number());
             }
         })?;
-        Ok((from, seen))
+        Ok((Extent { from, until }, seen))
     }
 
     /// How long the quota that remembers longest remembers.
@@ -243,15 +255,15 @@ impl Books {
         &self,
         counting: &Counting,
         accounts: Accounts,
-    ) -> Result<(Counts, Baseline), CompareError> {
+    ) -> Result<(Counts, Progress), CompareError> {
         let (engine, spool, changed) = (&self.engine, self.engine.spool(), &counting.changed);
         let shadow = counting.shadow(&engine.meters, &accounts, engine.now())?;
         spool.flush().map_err(CompareError::Flush)?;
         let until = spool.durable();
         let mut read = 0;
-        read_all(spool, counting.from, until, |_, record| {
+        read_all(spool, counting.from, until, |position, record| {
             read += 1;
-            if !changed.contains(&record.account) {
+            if counting.is_new(position, record) && !changed.contains(&record.account) {
                 shadow.count(record);
             }
         })?;
@@ -274,6 +286,7 @@ impl Books {
         }
         let last = images.values().map(|(position, _)| *position).max().unwrap_or(until);
         read_all(spool, until, last, |position, record| {
+            read += 1;
             let counted = images.get(&record.account).is_some_and(|(counted, _)| position < *counted);
             if counted && !changed.contains(&record.account) {
                 shadow.count(record);
@@ -284,15 +297,10 @@ impl Books {
         shadow.adopt_overage(&meters, changed);
         let records = shadow.used(now);
         let counts = counts(&accounts, records, &meters, &meters);
-        // The next check goes on where the last image was taken.
-        read_all(spool, until, last, |position, record| {
-            read += 1;
-            if images.get(&record.account).is_some_and(|(counted, _)| position >= *counted) {
-                shadow.count(record);
-            }
-        })?;
-        let base = counting.baseline(&shadow, last, now);
-        Ok((Counts { accounts, counts, read }, base))
+        // The next check goes on behind what is known to be of these accounts, and of each where its image was taken.
+        let counted_until = |serial| images.get(&serial).map_or(counting.until, |(counted, _)| *counted);
+        let progress = Progress::of(&shadow, counting, counting.until, counted_until, now);
+        Ok((Counts { accounts, counts, read }, progress))
     }
 
     async fn count_there(
@@ -300,19 +308,19 @@ impl Books {
         counting: Arc<Counting>,
         mut accounts: Accounts,
         others: &Others,
-    ) -> Result<(Counts, Baseline), CompareError> {
+    ) -> Result<(Counts, Progress), CompareError> {
         let Some(shared) = &self.engine.shared else { return Err(CompareError::Ending) };
         for looks in 1.. {
             let before = ask(shared, &accounts, self.engine.now()).await?;
             let (books, count) = (Arc::clone(self), Arc::clone(&counting));
             let work = move || books.count_records(&count, &accounts).map(|counted| (accounts, counted));
-            let (counted, Recorded { used: records, read, base }) = blocking(work).await?;
+            let (counted, Recorded { used: records, read, progress }) = blocking(work).await?;
             let after = ask(shared, &counted, self.engine.now()).await?;
             let records = with_others(records, &counted, others);
             let mut counts = counts(&counted, records, &before, &after);
             counts.retain(|count| !counting.changed.contains(&count.quota.account));
             if looks == LOOKS_MAX || counts.iter().all(|count| count.drift() == 0) {
-                return Ok((Counts { accounts: counted, counts, read }, base));
+                return Ok((Counts { accounts: counted, counts, read }, progress));
             }
             accounts = counted;
             tokio::time::sleep(PAUSE).await;
@@ -326,21 +334,23 @@ impl Books {
         let shadow = counting.shadow(&engine.meters, accounts, engine.now())?;
         spool.flush().map_err(CompareError::Flush)?;
         let durable = spool.durable();
-        let told = engine.journal_begins().min(durable).max(counting.from);
+        let told = engine.journal_begins().min(counting.until).max(counting.from);
         let mut read = 0;
-        read_all(spool, counting.from, told, |_, record| {
+        read_all(spool, counting.from, told, |position, record| {
             read += 1;
-            shadow.count(record);
+            if counting.is_new(position, record) {
+                shadow.count(record);
+            }
         })?;
         // The next check goes on where the store was told of everything.
-        let base = counting.baseline(&shadow, told, engine.now());
+        let progress = Progress::of(&shadow, counting, told, |_| told, engine.now());
         read_all(spool, told, durable, |_, record| {
             read += 1;
             if !record.flags.contains(Flags::OWED) {
                 shadow.count(record);
             }
         })?;
-        Ok(Recorded { used: shadow.used(engine.now()), read, base })
+        Ok(Recorded { used: shadow.used(engine.now()), read, progress })
     }
 }
 

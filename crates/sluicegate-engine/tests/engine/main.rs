@@ -8,6 +8,7 @@ mod alerting_shared;
 mod answers;
 mod audit;
 mod books;
+mod books_shared;
 mod clock;
 mod crash;
 mod finish;

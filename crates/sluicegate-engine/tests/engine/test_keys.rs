@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate_core::key_env::KeyEnv;
-use sluicegate_engine::books::Others;
+use sluicegate_engine::books::{Measure, Others};
 use sluicegate_engine::{Books, CallerRequest, Hold, Name};
 use sluicegate_ledger::{Position, Record};
 use sluicegate_testkit::redis::{Engine as Kind, RedisServer};
@@ -90,11 +90,16 @@ fn their_meters_agree_with_the_records() {
         Arc::new(Books::open(Arc::clone(&place.engine), place.dir()).unwrap())
     };
     let counts = runtime.block_on(books.quotas(None, &Others::new())).unwrap();
-    let mut said: Vec<_> =
-        counts.iter().map(|it| (it.key.map(KeyEnv::of_tagged), it.records, it.drift())).collect();
-    said.sort_unstable();
+    let said = |measure: Measure| {
+        let counts = counts.iter().filter(|count| count.measure == measure);
+        let mut said: Vec<_> =
+            counts.map(|it| (it.key.map(KeyEnv::of_tagged), it.records, it.drift())).collect();
+        said.sort_unstable();
+        said
+    };
     let (live, test) = (Some(KeyEnv::Live), Some(KeyEnv::Test));
-    assert_eq!(said, [(None, 12, 0), (live, 12, 0), (test, 7, 0), (test, 7, 0)]);
+    assert_eq!(said(Measure::Used), [(None, 12, 0), (live, 12, 0), (test, 7, 0), (test, 7, 0)]);
+    assert_eq!(said(Measure::Overage), [(None, 2, 0), (live, 2, 0)], "nothing of test keys is billed");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,5 +1,7 @@
 //! Usage in every format.
 
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Row, RowAccessor};
 use serde_json::Value;
 use sluicegate_core::key_env::KeyEnv;
 use sluicegate_ledger::export::{Exported, Format, Named, StripeEvents};
@@ -126,6 +128,10 @@ fn test_keys_are_marked_in_every_export_and_never_billed() {
     assert_eq!(events[1]["type"], "sluicegate.usage.test", "a meter of `sluicegate.usage` does not count it");
     assert_eq!(events[1]["time"], "2026-09-21T13:45:00Z");
     assert_ne!(events[0]["id"], events[1]["id"]);
+    let rows = parquet_rows(&bed);
+    let marks = |row: &Row| (row.get_string(15).unwrap().clone(), row.get_string(16).unwrap().clone());
+    let requests = |env: &str| ("requests".to_owned(), env.to_owned());
+    assert_eq!(rows.iter().map(marks).collect::<Vec<_>>(), [requests("live"), requests("test")]);
     let (text, exported) = export(&bed, &Query::default(), &Format::Stripe(StripeEvents::default()));
     assert_eq!((exported.rows, exported.left_out), (1, 1), "nobody is billed for a test key");
     let event: Value = serde_json::from_str(text.trim_end()).unwrap();
@@ -141,17 +147,18 @@ fn a_name_that_cannot_be_told_stops_the_export() {
     assert!(error.to_string().contains("the name of account 2"), "{error}");
 }
 
-#[test]
-fn a_parquet_file_has_all_rows() {
-    use parquet::file::reader::{FileReader, SerializedFileReader};
-    use parquet::record::RowAccessor;
-    let bed = bed();
+fn parquet_rows(bed: &Bed) -> Vec<Row> {
     let mut out = Vec::new();
     bed.ledger.export(&Query::default(), &Format::Parquet, &*names(), &mut out).unwrap();
     let reader = SerializedFileReader::new(bytes::Bytes::from(out)).unwrap();
-    let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+    reader.get_row_iter(None).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_parquet_file_has_all_rows() {
+    let rows = parquet_rows(&bed());
     assert_eq!(rows.len(), 5);
-    let total = |row: &parquet::record::Row| row.get_long(13).unwrap();
+    let total = |row: &Row| row.get_long(13).unwrap();
     assert_eq!(rows.iter().map(total).sum::<i64>(), 10 + 7 + 10 - 2 + 100);
     assert_eq!(rows[1].get_string(1).unwrap(), "acct_1");
     assert_eq!(

@@ -11,3 +11,4 @@ mod proof;
 mod reconciling;
 mod sealing;
 mod sealing_s3;
+mod sizes;

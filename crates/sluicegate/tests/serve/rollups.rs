@@ -119,8 +119,18 @@ fn test_keys_are_apart(bed: &Bed) {
         rows[1..].iter().map(|row| (row[env], row[unit], row[total], row[overage])).collect();
     said.sort_unstable();
     assert_eq!(said, [("live", "requests", "13", "3"), ("test", "requests", "10", "0")], "{csv}");
+    let lines = export(bed, "jsonl");
+    let mut said: Vec<_> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|row| (row["env"].to_string(), row["unit"].to_string(), row["total"].to_string()))
+        .collect();
+    said.sort_unstable();
+    let row = |env: &str, total: &str| (format!("\"{env}\""), "\"requests\"".to_owned(), total.to_owned());
+    assert_eq!(said, [row("live", "13"), row("test", "10")], "{lines}");
     let agree = bed.admin(Asked::new("POST", "/admin/v1/usage/reconcile?against=meters")).json();
-    assert_eq!((&agree["compared"], &agree["differences"]), (&json!(2), &json!([])), "{agree}");
+    // The quota of live keys, its overage, and the pool of test keys.
+    assert_eq!((&agree["compared"], &agree["differences"]), (&json!(3), &json!([])), "{agree}");
 }
 
 #[test]
