@@ -3,9 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::calendar::CalendarUnit;
 use crate::meter::Terms;
 use crate::policy::Percent;
 use crate::rule::{Amount, Rule, SLIDING_LOG_ENTRY_BYTES, Windowed, bound};
+use crate::time::Nanos;
 
 /// The name of a limit: 1 to 64 characters of `a-z 0-9 . _ -`, starting with a letter or digit.
 ///
@@ -224,6 +226,30 @@ impl Limit {
         match self.axis {
             Axis::Rate | Axis::Concurrency => true,
             Axis::Quota | Axis::Conduct => matches!(self.rule, Rule::Concurrency { .. }),
+        }
+    }
+
+    /// The same limit for test keys, where theirs is another: nobody is billed for them, so a quota ends where it ends.
+    pub(crate) fn for_test_keys(&self) -> Option<Self> {
+        let status = match self.excess {
+            Excess::Refuse(_) => return None,
+            Excess::BillOverage => RefusalStatus::TooManyRequests,
+            Excess::BillUpTo(cap) => cap.status,
+        };
+        Some(Self { excess: Excess::Refuse(status), ..self.clone() })
+    }
+
+    /// For how long what is used of a quota counts: the period of a calendar, or all windows that count. Nothing for what
+    /// is no quota.
+    pub fn quota_window(&self) -> Option<Nanos> {
+        match &self.rule {
+            Rule::Concurrency { .. } => None,
+            _ if self.axis != Axis::Quota => None,
+            Rule::Calendar { calendar, .. } => Some(match calendar.unit() {
+                CalendarUnit::Day => Nanos::from_secs(86_400),
+                CalendarUnit::Month | CalendarUnit::BillingMonth => Nanos::from_secs(31 * 86_400),
+            }),
+            rule => Some(rule.counts_for()),
         }
     }
 

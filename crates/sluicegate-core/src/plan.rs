@@ -6,6 +6,7 @@ use arrayvec::ArrayVec;
 
 use crate::book::LimitId;
 use crate::calendar::Period;
+use crate::key_env::KeyEnv;
 use crate::limit::Limit;
 use crate::meter::Moment;
 use crate::policy::{Conduct, Tier};
@@ -28,7 +29,11 @@ impl Sharer {
     /// Everybody in the home: the account as a whole, or the one client it is.
     pub const ALL: Self = Self(0);
 
-    /// One key of the account, by its number among the account's keys, counted from 1.
+    /// All test keys of the account.
+    pub const TEST_KEYS: Self = Self(KeyEnv::TEST_KEYS.get());
+
+    /// One key of the account, by its number among the account's keys, counted from 1 and tagged with its environment
+    /// where test keys are apart.
     pub const fn key(number: std::num::NonZeroU32) -> Self {
         Self(number.get())
     }

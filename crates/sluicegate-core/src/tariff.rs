@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 
 use crate::book::LimitId;
 use crate::calendar::{BillingDay, PeriodMemo};
+use crate::key_env::KeyEnv;
 use crate::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
 use crate::plan::{Charge, ChargePlan, Due, Expects, HomeId, Mode, Sharer};
 use crate::policy::{Bucket, Bypass, Conduct, Percent, RefundOn, RouteIndex, Tier, TierName};
@@ -90,7 +91,8 @@ impl LimitPlaces {
 pub struct Request {
     /// Where the caller's meters live.
     pub home: HomeId,
-    /// The number of the caller's key among those of its account; a caller without a key is alone in its home.
+    /// The number of the caller's key among those of its account, tagged with its environment (see [`KeyEnv::tag`]); a
+    /// caller without a key is alone in its home.
     pub key: Option<NonZeroU32>,
     /// The route, if one matched.
     pub route: Option<RouteIndex>,
@@ -118,6 +120,8 @@ struct Line {
     place: u8,
     /// What a refusal is charged there. Nothing: the line is one of the tier's, and charged with what a request costs.
     signal: Option<Amount>,
+    /// A quota whose overage is billed, as test keys have it: it refuses.
+    test: Option<Box<Limit>>,
 }
 
 /// A tier as one account has it.
@@ -368,7 +372,8 @@ impl Line {
         enter: &mut impl FnMut(&Limit) -> LimitId,
     ) -> Self {
         let (period, place) = (PeriodMemo::default(), u8::MAX);
-        Self { id: enter(&limit), limit, routes, period, place, signal }
+        let test = limit.for_test_keys().map(Box::new);
+        Self { id: enter(&limit), limit, routes, period, place, signal, test }
     }
 
     fn is_reputation(&self) -> bool {
@@ -406,10 +411,7 @@ impl Line {
 
     #[inline]
     fn charge(&self, request: &Request) -> Charge<'_> {
-        let sharer = match (self.limit.per, request.key) {
-            (Per::Key | Per::Client, Some(key)) => Sharer::key(key),
-            (Per::Key | Per::Client, None) | (Per::Account, _) => Sharer::ALL,
-        };
+        let (sharer, limit) = self.meter_of(request.key);
         let period = match &self.limit.rule {
             Rule::Calendar { calendar, .. } => Some(self.period.period(calendar, request.now)),
             _ => None,
@@ -419,6 +421,24 @@ impl Line {
             Some(_) if request.which == Charges::Conduct => (Due::Admission, request.cost),
             Some(cost) => (Due::Refusal, cost),
         };
-        Charge { limit: &self.limit, id: self.id, sharer, cost, period, due }
+        Charge { limit, id: self.id, sharer, cost, period, due }
+    }
+
+    /// Whose meter a caller is charged to, and under which limit. Quotas are sold, so those of test keys are apart: all
+    /// test keys of an account share a pool of their own, and what goes beyond it is refused. Rates and slots protect the
+    /// service from all keys alike.
+    #[inline]
+    fn meter_of(&self, key: Option<NonZeroU32>) -> (Sharer, &Limit) {
+        let Some(key) = key else { return (Sharer::ALL, &self.limit) };
+        let is_test = KeyEnv::of_tagged(key) == KeyEnv::Test;
+        let is_apart = is_test && self.limit.axis == Axis::Quota && !self.takes_slots();
+        let sharer = match (self.limit.per, is_apart) {
+            (Per::Key | Per::Client, true) => Sharer::key(key),
+            (Per::Key | Per::Client, false) => KeyEnv::untag(key).map_or(Sharer::ALL, Sharer::key),
+            (Per::Account, true) => Sharer::TEST_KEYS,
+            (Per::Account, false) => Sharer::ALL,
+        };
+        let limit = self.test.as_deref().filter(|_| is_test).unwrap_or(&self.limit);
+        (sharer, limit)
     }
 }

@@ -316,3 +316,24 @@ fn one_quota_of_a_tier_is_billed() {
         assert_eq!(problems(&format!("tiers: {{t: {{{body}}}}}")), []);
     }
 }
+
+#[test]
+fn records_are_kept_for_as_long_as_quotas_need_them() {
+    let message = "records must be kept for the longest quota window and 3 days";
+    check("tiers: {t: {quota: 9}}\nledger: {raw: 33d}", "33d", message, "write at least 34d");
+    check(
+        "tiers: {t: {quota: 9, quota_window: calendar_day}}\nledger: {raw: 3d}",
+        "3d",
+        message,
+        "at least 4d",
+    );
+    check("tiers: {t: {rate: 1}}\nledger: {raw: 200000d}", "200000d", "too long", "the longest is 36500d");
+    let raw = |text: &str| read(text.as_bytes()).unwrap().policy.ledger.raw.0 / 1_000_000_000 / 86_400;
+    assert_eq!(raw("tiers: {t: {quota: 9}}"), 35);
+    assert_eq!(raw("tiers: {t: {quota: 9}}\nledger: {raw: 34d}"), 34);
+    assert_eq!(raw("tiers: {t: {rate: 9}}\nledger: {raw: 1d}"), 1);
+    assert_eq!(raw("tiers: {t: {quota: 9}}\nledger: {retain: 7d}"), 35);
+    // Nobody has to say it where quotas count for longer.
+    let long = "tiers: {t: {limits: {x: {algorithm: fixed_window, limit: 9/90d, axis: quota}}}}";
+    assert_eq!(raw(long), 93);
+}

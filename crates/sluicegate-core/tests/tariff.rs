@@ -6,10 +6,11 @@ use std::num::NonZeroU32;
 
 use sluicegate_core::book::LimitBook;
 use sluicegate_core::file;
-use sluicegate_core::limit::Axis;
+use sluicegate_core::key_env::KeyEnv;
+use sluicegate_core::limit::{Axis, Excess, RefusalStatus};
 use sluicegate_core::limit_now::{ConductNow, LimitNow};
 use sluicegate_core::meter::Meter;
-use sluicegate_core::plan::{ChargePlan, Due, Expects, HomeId, Mode, Sharer};
+use sluicegate_core::plan::{Charge, ChargePlan, Due, Expects, HomeId, Mode, Sharer};
 use sluicegate_core::policy::{Bucket, Bypass, Conduct, Percent, RefundOn};
 use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::rule::{Amount, Rule};
@@ -189,4 +190,51 @@ fn what_is_remembered_of_a_caller_is_told_apart_from_its_limits() {
     assert_eq!(ConductNow::of(&plan, &readings), ConductNow { score: Some(95), strikes_left: Some(9) });
     let limits = LimitNow::all(&plan, &readings);
     assert_eq!(limits.iter().map(|limit| limit.name.as_str()).collect::<Vec<_>>(), ["rate"]);
+}
+
+/// The sharer and the answer of each charge of a request that costs 60.
+fn charged_by(plan: &Plan, key: Option<NonZeroU32>) -> Vec<(String, Sharer, Excess)> {
+    let plan = plan.tariff.plan(&request(Mode::Charge, Charges::All, key));
+    let charge = |charge: &Charge<'_>| (charge.limit.name.to_string(), charge.sharer, charge.limit.excess);
+    plan.charges().iter().map(charge).collect()
+}
+
+#[test]
+fn test_keys_have_quotas_of_their_own_which_refuse_and_share_what_protects_the_service() {
+    let own = "{own: {algorithm: fixed_window, limit: 5/day, axis: quota, per: key}}";
+    let plan = plan(&format!(
+        "{{rate: 10, concurrency: 5, quota: 100, on_quota_exceeded: bill_overage, limits: {own}}}"
+    ));
+    let number = NonZeroU32::new(3).unwrap();
+    let (live, test) = (KeyEnv::Live.tag(number), KeyEnv::Test.tag(number));
+    let sharers =
+        |key| charged_by(&plan, key).into_iter().map(|(name, sharer, _)| (name, sharer)).collect::<Vec<_>>();
+    let named = |sharers: [Sharer; 4]| {
+        let names = ["rate", "concurrency", "quota", "own"].map(str::to_owned);
+        names.into_iter().zip(sharers).collect::<Vec<_>>()
+    };
+    let (rate, slots) = (sharers(Some(live))[0].1, sharers(Some(live))[1].1);
+    assert_eq!(sharers(Some(live)), named([rate, slots, Sharer::ALL, Sharer::key(live)]));
+    assert_eq!(sharers(Some(test)), named([rate, slots, Sharer::TEST_KEYS, Sharer::key(test)]));
+    assert_ne!(Sharer::key(live), Sharer::key(test));
+    let excess = |key| charged_by(&plan, key).into_iter().map(|(.., excess)| excess).collect::<Vec<_>>();
+    assert_eq!(excess(Some(live))[2], Excess::BillOverage);
+    assert_eq!(excess(Some(test))[2], Excess::Refuse(RefusalStatus::TooManyRequests));
+    // A share of the limits keeps it so.
+    let mut book = LimitBook::default();
+    let half = plan.squeezed(Percent::new(50).unwrap(), |limit| book.enter(limit));
+    assert_eq!(charged_by(&half, Some(test))[2].2, Excess::Refuse(RefusalStatus::TooManyRequests));
+}
+
+#[test]
+fn the_environment_travels_with_the_number_of_a_key() {
+    for number in [1, 2, 77, (1 << 31) - 1] {
+        let number = NonZeroU32::new(number).unwrap();
+        for env in [KeyEnv::Live, KeyEnv::Test] {
+            let tagged = env.tag(number);
+            assert_eq!((KeyEnv::of_tagged(tagged), KeyEnv::untag(tagged)), (env, Some(number)));
+        }
+        assert_ne!(KeyEnv::Test.tag(number), KeyEnv::TEST_KEYS);
+    }
+    assert_eq!(KeyEnv::untag(KeyEnv::TEST_KEYS), None);
 }

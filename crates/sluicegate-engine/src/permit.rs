@@ -50,6 +50,7 @@ pub struct Permit {
     pub(crate) home: HomeId,
     pub(crate) account: u64,
     pub(crate) key: u64,
+    /// The number of the key, tagged with its environment.
     pub(crate) key_number: Option<NonZeroU32>,
     pub(crate) route: Option<RouteIndex>,
     pub(crate) route_number: u32,

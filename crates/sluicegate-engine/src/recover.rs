@@ -4,7 +4,6 @@ mod future;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::num::NonZeroU32;
 
 use sluicegate_core::image::BadImage;
 use sluicegate_core::limit::Limit;
@@ -262,7 +261,7 @@ impl Replay<'_> {
         let (Some(plan), Some(cost)) = (plan, Amount::new(record.cost)) else { return };
         let request = Request {
             home: record.home,
-            key: NonZeroU32::new(record.key_number),
+            key: record.tagged_key_number(),
             route: self.snapshot.route_of_number(record.route),
             cost,
             now: record.at,

@@ -1,8 +1,10 @@
 //! One record of the ledger: what was charged, to whom, when.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::ops::BitOr;
 
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::tariff::LimitPlaces;
 use sluicegate_core::time::Timestamp;
@@ -23,6 +25,43 @@ pub enum Kind {
     Refund,
     /// Later it turned out to be more or less than was charged at first.
     Correction,
+}
+
+/// What amounts of a record count.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Unit {
+    /// Requests, each worth what its route or its caller says.
+    #[default]
+    Requests,
+}
+
+impl Unit {
+    /// The word for it in exports and replies.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+        }
+    }
+
+    /// The unit of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        (name == Self::Requests.as_str()).then_some(Self::Requests)
+    }
+
+    /// The number that stands for it in files.
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::Requests => 1,
+        }
+    }
+
+    /// The unit of this number.
+    pub(crate) const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Requests),
+            _ => None,
+        }
+    }
 }
 
 /// The hashes that tell a retried request from a new one.
@@ -129,6 +168,10 @@ pub struct Record {
     pub route: u32,
     /// The number of the tier's name; 0: none.
     pub tier: u32,
+    /// What the key is for; a caller without one counts as live.
+    pub env: KeyEnv,
+    /// What `cost` and `overage` count.
+    pub unit: Unit,
     /// What was charged, given back, or corrected to.
     pub cost: u64,
     /// How much of it went beyond the quota.
@@ -160,5 +203,12 @@ impl Record {
     /// The name that the request was sent with.
     pub fn name(&self) -> Option<Idempotency> {
         self.idempotency.filter(|_| !self.flags.contains(Flags::SETTLES))
+    }
+}
+
+impl Record {
+    /// The number of the key together with its environment, as limits want it; nothing: there is no key.
+    pub fn tagged_key_number(&self) -> Option<NonZeroU32> {
+        NonZeroU32::new(self.key_number).map(|number| self.env.tag(number))
     }
 }

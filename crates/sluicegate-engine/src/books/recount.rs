@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use sluicegate_core::book::LimitId;
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::limit::{Axis, LimitName, Per};
 use sluicegate_core::plan::{ChargePlan, Due, HomeId};
 use sluicegate_core::rule::concurrency::SlotId;
@@ -72,12 +73,21 @@ pub(super) type Used = BTreeMap<Quota, i128>;
 /// Quotas counted once more.
 pub(super) struct Shadow<'s> {
     policy: &'s PolicySnapshot,
-    accounts: &'s Accounts,
+    pub(super) accounts: &'s Accounts,
     meters: MeterTable,
     /// Of accounts whose overage is billed: whose the quota is, and when its period began.
     billed: BTreeMap<u64, (Per, Timestamp)>,
     /// The overage of that period, by account and, where each key has a quota of its own, key.
     overage: RefCell<BTreeMap<(u64, Option<NonZeroU32>), i128>>,
+}
+
+/// The recorded overage of an account in one period.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct PeriodOverage {
+    /// When the period began.
+    start: Timestamp,
+    /// By key where each key has a quota of its own.
+    amounts: Vec<(Option<NonZeroU32>, i128)>,
 }
 
 impl<'s> Shadow<'s> {
@@ -108,7 +118,7 @@ impl<'s> Shadow<'s> {
         };
         let request = Request {
             home: account.home,
-            key: NonZeroU32::new(record.key_number),
+            key: record.tagged_key_number(),
             route: self.policy.route_of_number(record.route),
             cost,
             now: record.at,
@@ -124,12 +134,52 @@ impl<'s> Shadow<'s> {
         if record.overage == 0 || record.at < *start {
             return;
         }
-        let key = NonZeroU32::new(record.key_number).filter(|_| *per != Per::Account);
+        let key = record.tagged_key_number().filter(|_| *per != Per::Account);
         let overage = i128::from(record.overage);
         *self.overage.borrow_mut().entry((record.account, key)).or_default() += match record.kind {
             Kind::Charge | Kind::Correction => overage,
             Kind::Refund => -overage,
         };
+    }
+
+    /// What one account has used, as bytes.
+    pub(super) fn image(&self, home: HomeId, now: Timestamp) -> Vec<u8> {
+        let mut image = Vec::new();
+        self.meters.image_of(home, now, &mut image, || ());
+        image
+    }
+
+    /// Puts back what one account has used.
+    pub(super) fn restore(&self, home: HomeId, image: &[u8]) -> Result<(), CompareError> {
+        if !image.is_empty() {
+            self.meters.restore(home, image)?;
+        }
+        Ok(())
+    }
+
+    /// The recorded overage of an account, where it is billed.
+    pub(super) fn overage_of(&self, serial: u64) -> Option<PeriodOverage> {
+        let (_, start) = *self.billed.get(&serial)?;
+        let overage = self.overage.borrow();
+        let amounts = overage.iter().filter(|((account, _), _)| *account == serial);
+        Some(PeriodOverage { start, amounts: amounts.map(|((_, key), amount)| (*key, *amount)).collect() })
+    }
+
+    /// Puts back the recorded overage of an account, unless another period has begun since.
+    pub(super) fn restore_overage(&self, serial: u64, counted: &PeriodOverage) {
+        if self.billed.get(&serial).is_some_and(|(_, start)| *start == counted.start) {
+            let amounts = counted.amounts.iter().map(|(key, amount)| ((serial, *key), *amount));
+            self.overage.borrow_mut().extend(amounts);
+        }
+    }
+
+    /// Takes the overage of these accounts from what their meters say.
+    pub(super) fn adopt_overage(&self, meters: &Used, accounts: &BTreeSet<u64>) {
+        let theirs = meters.iter().filter(|(quota, _)| accounts.contains(&quota.account));
+        let overage = theirs.filter(|(quota, _)| quota.measure == Measure::Overage);
+        self.overage
+            .borrow_mut()
+            .extend(overage.map(|(quota, amount)| ((quota.account, quota.key), *amount)));
     }
 
     /// What they have used, and the overage that was recorded.
@@ -164,11 +214,14 @@ pub(super) fn used(meters: &MeterTable, accounts: &Accounts, now: Timestamp) -> 
     used
 }
 
-/// Whose meters of an account have to be looked at: all keys', and each one's own.
+/// Whose meters of an account have to be looked at: all live keys', all test keys', and each one's own.
 pub(super) fn looks(account: &Counted) -> impl Iterator<Item = (Option<NonZeroU32>, fn(Per) -> bool)> + '_ {
     let shared: fn(Per) -> bool = |per| per == Per::Account;
     let own: fn(Per) -> bool = |per| per != Per::Account;
-    std::iter::once((None, shared)).chain(account.keys.iter().map(move |key| (Some(*key), own)))
+    let has_test_keys = account.keys.iter().any(|key| KeyEnv::of_tagged(*key) == KeyEnv::Test);
+    let test = has_test_keys.then_some((Some(KeyEnv::TEST_KEYS), shared));
+    let keys = account.keys.iter().filter(|key| KeyEnv::untag(**key).is_some());
+    std::iter::once((None, shared)).chain(test).chain(keys.map(move |key| (Some(*key), own)))
 }
 
 /// Looks at every meter of an account.

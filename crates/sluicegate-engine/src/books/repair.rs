@@ -32,7 +32,7 @@ impl Books {
         only: Option<u64>,
         others: &Others,
     ) -> Result<Repaired, CompareError> {
-        let Counts { accounts, counts } = self.count_quotas(only, others).await?;
+        let (Counts { accounts, counts, .. }, _) = self.count_quotas(only, others, None).await?;
         let mut repaired = 0;
         let (used, overage): (Vec<_>, Vec<_>) =
             counts.iter().partition(|count| count.measure == Measure::Used);

@@ -69,7 +69,7 @@ impl RequestContext<'_> {
             home: caller.home,
             account: caller.account.as_ref().map_or(0, |account| account.serial),
             key: key.map_or(0, |key| key.serial),
-            key_number: key.map(|key| key.number),
+            key_number: key.map(|key| key.tagged_number()),
             route: index,
             route_number: self.policy.route_number(index),
             cost,

@@ -8,7 +8,6 @@
 //! moves on. At a start it is read which of them are there.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -265,7 +264,7 @@ impl Engine {
         };
         let request = Request {
             home: record.home,
-            key: NonZeroU32::new(record.key_number),
+            key: record.tagged_key_number(),
             route: policy.route_of_number(record.route),
             cost: Amount::new(record.cost)?,
             now: self.now(),

@@ -106,9 +106,13 @@ impl Place {
     }
 
     pub(crate) fn key(&self, account: &str, scopes: &[&str]) -> Caller {
+        self.key_for(KeyEnv::Live, account, scopes)
+    }
+
+    pub(crate) fn key_for(&self, env: KeyEnv, account: &str, scopes: &[&str]) -> Caller {
         let key = NewKey {
             name: DisplayName::new("test").unwrap(),
-            env: KeyEnv::Live,
+            env,
             scopes: Scopes::new(scopes.iter().copied()).unwrap(),
             expires_at: None,
         };

@@ -37,9 +37,14 @@ pub(crate) async fn customer(engine: &Engine) -> String {
         timezone: None,
     };
     engine.directory().create_account(account, &writer()).await.unwrap();
+    key_of_customer(engine, KeyEnv::Live).await
+}
+
+/// Another key of the account `acme`.
+pub(crate) async fn key_of_customer(engine: &Engine, env: KeyEnv) -> String {
     let key = NewKey {
         name: DisplayName::new("test").unwrap(),
-        env: KeyEnv::Live,
+        env,
         scopes: Scopes::new([]).unwrap(),
         expires_at: None,
     };

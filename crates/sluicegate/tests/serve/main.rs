@@ -41,6 +41,7 @@ mod refunds;
 mod repeats;
 mod repeats_of_nodes;
 mod resp;
+mod rollups;
 mod secured_stores;
 mod settling;
 mod shown;

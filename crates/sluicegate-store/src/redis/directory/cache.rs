@@ -289,6 +289,7 @@ impl Cache {
         Ok(Arc::new(Key {
             serial: record.serial,
             number,
+            env: record.env,
             id: record.id,
             account,
             scopes: self.makings.scopes(&record.scopes.to_text())?,
