@@ -178,7 +178,7 @@ fn numbers_out_of_range_make_no_bucket() {
 #[test]
 fn the_fraction_of_another_bucket_of_the_family_is_rounded_up_and_marks_no_overdraft() {
     let (sevenths, thirds) = (bucket(7, Window::SECOND, 70), bucket(3, Window::SECOND, 30));
-    let (tat, _) = sevenths.in_family().settle(Tat::default(), Ask::Take(5), START);
+    let (tat, _) = sevenths.in_family().settle(Tat::default(), Ask::Take(3), START);
     assert!(tat.parts >= 3, "a fraction that thirds do not have: {tat:?}");
     assert!(thirds.is_overdrawn(tat), "what it would be without the family");
     let thirds = thirds.in_family();
