@@ -103,6 +103,25 @@ impl LimitBook {
         id
     }
 
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// As [`LimitBook::enter`], while the book has fewer than so many entries. Beyond that a limit that is new shares
+    /// the number of its [`Rule::family`].
+    pub fn enter_below(&mut self, limit: &Limit, entries_max: usize) -> LimitId {
+        if self.entries.len() < entries_max || self.find(limit).is_some() {
+            return self.enter(limit);
+        }
+        self.enter(&Limit { rule: limit.rule.family(), ..limit.clone() })
+    }
+
     /// The number of `limit`, if it has one.
     pub fn find(&self, limit: &Limit) -> Option<LimitId> {
         self.by_image.get(&Image::of(limit)).copied()

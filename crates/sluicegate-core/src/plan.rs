@@ -44,6 +44,33 @@ impl Sharer {
     }
 }
 
+/// Which kind of subject a home belongs to. Each kind has a bound of its own, so that none crowds out another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum SubjectClass {
+    /// An account that the directory knows, or a home whose kind is not known yet.
+    #[default]
+    Account = 0,
+    /// A caller without a key.
+    Client = 1,
+    /// A subject that comes with the question: of a limit that belongs to no account, or a name that a front end
+    /// vouches for.
+    Asked = 2,
+    /// Several subjects together, beyond the bound of their kind. What is given back never refills it: it may have been
+    /// another's.
+    Overflow = 3,
+}
+
+impl SubjectClass {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Account, Self::Client, Self::Asked, Self::Overflow];
+
+    /// The class with this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+}
+
 /// When a charge is due.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Due {
@@ -105,6 +132,8 @@ pub enum Mode {
 pub struct ChargePlan<'p> {
     /// Whose meters they are.
     pub home: HomeId,
+    /// Which kind of subject that is.
+    pub class: SubjectClass,
     /// The instant of the decision.
     pub now: Timestamp,
     /// What is done with the charges.
@@ -121,7 +150,8 @@ impl<'p> ChargePlan<'p> {
     /// A plan without charges: everything passes.
     #[inline]
     pub fn new(home: HomeId, now: Timestamp, mode: Mode, slot: SlotId) -> Self {
-        Self { home, now, mode, slot, expects: None, has_signals: false, charges: ArrayVec::new() }
+        let (class, charges) = (SubjectClass::Account, ArrayVec::new());
+        Self { home, class, now, mode, slot, expects: None, has_signals: false, charges }
     }
 
     /// Adds a charge behind those of its axis and before those of later ones. A plan that is full stays as it

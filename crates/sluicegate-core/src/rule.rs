@@ -198,6 +198,18 @@ impl Rule {
         )
     }
 
+    /// The rule that stands for all whose states are read alike, where there is no room to remember each: the same
+    /// algorithm and window. Of a token bucket only the time that is owed is remembered then, and not in which units.
+    pub fn family(&self) -> Self {
+        self.resized(|_| TokenBucket::BY_TIME, |_, _| Amount::ONE)
+    }
+
+    /// The same rule, for meters that any rule of its [`Rule::family`] may have written.
+    #[must_use]
+    pub fn in_family(&self) -> Self {
+        self.resized(|bucket| bucket.in_family(), |limit, _| limit)
+    }
+
     /// The same rule with another amount. `limit` is told the old one, and the most that the rule may have.
     fn resized(
         &self,

@@ -12,7 +12,7 @@ use crate::book::LimitId;
 use crate::calendar::{BillingDay, PeriodMemo};
 use crate::key_env::KeyEnv;
 use crate::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
-use crate::plan::{Charge, ChargePlan, Due, Expects, HomeId, Mode, Sharer};
+use crate::plan::{Charge, ChargePlan, Due, Expects, HomeId, Mode, Sharer, SubjectClass};
 use crate::policy::{Bucket, Bypass, Conduct, Percent, RefundOn, RouteIndex, Tier, TierName};
 use crate::rule::concurrency::SlotId;
 use crate::rule::{Amount, Rule};
@@ -130,6 +130,8 @@ pub struct Tariff {
     lines: Vec<Line>,
     /// The standing it was made for.
     expects: Option<Bucket>,
+    /// The kind of subject that it is for.
+    class: SubjectClass,
 }
 
 impl Tariff {
@@ -142,13 +144,14 @@ impl Tariff {
             }
             Line { place, ..Line::new(limit, entry.routes.clone(), None, &mut enter) }
         });
-        Self { lines: lines.collect(), expects: None }
+        Self { lines: lines.collect(), expects: None, class: SubjectClass::Account }
     }
 
     /// What a request owes.
     #[inline]
     pub fn plan(&self, request: &Request) -> ChargePlan<'_> {
         let mut plan = ChargePlan::new(request.home, request.now, request.mode, request.slot);
+        plan.class = self.class;
         let anywhere = matches!(request.which, Charges::Everywhere | Charges::One(_));
         let counts = |line: &&Line| line.counts(request.route) || anywhere;
         for line in self.lines.iter().filter(counts).filter(|line| line.is_in(request)) {
@@ -220,7 +223,7 @@ impl Tariff {
             let limit = if line.signal.is_none() { size(&line.limit) } else { line.limit.clone() };
             Line { place: line.place, ..Line::new(limit, line.routes.clone(), line.signal, &mut enter) }
         });
-        Self { lines: lines.collect(), expects: None }
+        Self { lines: lines.collect(), expects: None, class: self.class }
     }
 
     /// Whether the reputation of its callers is kept.
@@ -246,6 +249,11 @@ impl Tariff {
             let limit = Limit { name, axis: Axis::Conduct, per: Per::Key, rule, excess, sold: None };
             self.lines.push(Line::new(limit, Vec::new(), Some(cost), &mut enter));
         }
+    }
+
+    /// The kind of subject that it is for.
+    pub fn class(&self) -> SubjectClass {
+        self.class
     }
 
     /// Whether every key has a quota of its own.
@@ -300,7 +308,8 @@ impl Plan {
 
 impl Plan {
     /// The plan of a limit that belongs to no tier: it has one name for both.
-    pub fn of_limit(name: TierName, limit: Limit, mut enter: impl FnMut(&Limit) -> LimitId) -> Self {
+    pub fn of_limit(limit: Limit, mut enter: impl FnMut(&Limit) -> LimitId) -> Self {
+        let name = TierName::from(&limit.name);
         let lines = vec![Line::new(limit, Vec::new(), None, &mut enter)];
         Self {
             name,
@@ -309,8 +318,15 @@ impl Plan {
             priority: 0,
             bypass: Bypass::No,
             refund_on: RefundOn::Nothing,
-            tariff: Tariff { lines, expects: None },
+            tariff: Tariff { lines, expects: None, class: SubjectClass::Asked },
         }
+    }
+
+    /// The same plan for subjects of this kind.
+    #[must_use]
+    pub fn for_class(mut self, class: SubjectClass) -> Self {
+        self.tariff.class = class;
+        self
     }
 
     /// The same plan, whose callers are watched: each refusal is charged to these meters.
@@ -339,7 +355,7 @@ impl Plan {
     #[must_use]
     pub fn shared_by(&self, callers: u64, share: Percent, enter: impl FnMut(&Limit) -> LimitId) -> Self {
         let size = |limit: &Limit| limit.scaled(share).times(callers);
-        self.resized(size, |axis| axis != Axis::Conduct, enter)
+        self.resized(size, |axis| axis != Axis::Conduct, enter).for_class(SubjectClass::Overflow)
     }
 
     /// The same plan with the limits on some of the axes only, each with a share of its amount. What is remembered of

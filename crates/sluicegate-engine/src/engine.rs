@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use http::HeaderMap;
 use parking_lot::Mutex;
+use sluicegate_core::plan::SubjectClass;
 use sluicegate_core::policy::{Policy, Proxies};
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::Spool;
@@ -35,7 +36,7 @@ use crate::shared::{Shared, SharedParts};
 use crate::shed::Loads;
 use crate::snapshot::{PolicySnapshot, ReloadError};
 use crate::thresholds::Thresholds;
-use crate::throttle::Throttles;
+use crate::throttle::{OverflowBuckets, Throttles};
 use crate::watch::Watch;
 
 /// What an engine is made of.
@@ -60,7 +61,7 @@ pub struct EngineParts {
     pub clock: fn(Timestamp) -> Clock,
     /// Something that no other process has.
     pub random: u64,
-    /// How many callers without a key have meters of their own.
+    /// How many callers without a key have meters of their own, and how many subjects that come with the question.
     pub clients_max: u32,
     /// The store that several nodes share; nothing: the meters are in this process.
     pub shared: Option<SharedParts>,
@@ -92,6 +93,7 @@ pub struct Engine {
     pub(crate) watch: Watch,
     pub(crate) thresholds: Thresholds,
     pub(crate) throttles: Throttles,
+    pub(crate) overflow: OverflowBuckets,
     pub(crate) alerting: Alerting,
     pub(crate) sessions: SessionKeys,
     daily: DailyHash,
@@ -164,6 +166,7 @@ impl Engine {
             alerting: Alerting::new(Alerts::Embedded(parts.database.clone()), counts),
             thresholds: Thresholds::new(alerts),
             throttles: Throttles::default(),
+            overflow: OverflowBuckets::default(),
             watch: Watch::new(&parts.homes, parts.random, clients_max, blocks),
             snapshot: ArcSwap::from_pointee(found.snapshot),
             directory: parts.directory,
@@ -280,7 +283,8 @@ impl Engine {
         self.meters.sweep(now)
     }
 
-    /// Beyond so many homes, callers without a key that are new share meters.
+    /// Beyond so many homes, callers without a key that are new share meters; beyond as many, subjects that come with
+    /// the question.
     pub fn clients_max(&self) -> usize {
         self.watch.clients_max()
     }
@@ -288,6 +292,16 @@ impl Engine {
     /// How many homes have meters.
     pub fn homes(&self) -> usize {
         self.meters.homes()
+    }
+
+    /// How many homes of one class have meters.
+    pub fn homes_of(&self, class: SubjectClass) -> usize {
+        self.meters.homes_of(class)
+    }
+
+    /// How many different limits meters may have been written under.
+    pub fn limits(&self) -> usize {
+        self.meters.limits()
     }
 }
 

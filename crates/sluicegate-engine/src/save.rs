@@ -66,10 +66,12 @@ impl Engine {
     /// Saves what the meters say. Blocking; says how many records the checkpoint covers that the last did not.
     pub fn save(&self, now: Timestamp) -> Result<u64, SaveError> {
         let mut saved = self.saved.lock();
-        let touched = self.watch.touched.take();
-        let done = self.save_since(&mut saved, &touched, now);
+        let touched = [self.watch.touched.take(), self.watch.touched_asked.take()];
+        let done = self.save_since(&mut saved, touched.iter().flatten().copied().collect(), now);
         if done.is_err() {
+            let [touched, asked] = touched;
             self.watch.touched.put_back(touched);
+            self.watch.touched_asked.put_back(asked);
         }
         let memory = self.snapshot.load().blocks_memory();
         self.watch.blocks.save(memory, now).map_err(SaveError::Database)?;
@@ -88,13 +90,12 @@ impl Engine {
     fn save_since(
         &self,
         saved: &mut Saved,
-        touched: &BTreeSet<HomeId>,
+        mut changed: BTreeSet<HomeId>,
         now: Timestamp,
     ) -> Result<u64, SaveError> {
         self.spool.flush().map_err(SaveError::Flush)?;
         // Not the tail: a record before it may still be on its way into its slot.
         let until = self.spool.durable();
-        let mut changed = touched.clone();
         let mut names = BTreeMap::new();
         let report = self.spool.read(saved.position, |position, record| {
             if position >= until {

@@ -211,6 +211,40 @@ fn newcomers_are_kept_while_a_table_that_emptied_shrinks() {
 }
 
 #[test]
+fn large_arrays_lose_nothing_while_their_homes_move_one_by_one() {
+    const HOMES: u64 = 150_000;
+    let (table, admitted) = (MeterTable::new(), AtomicU64::new(0));
+    let later = NOW.plus(Nanos::from_secs(60));
+    for home in 0..HOMES {
+        // Of every home that stays, another is idle by the time of the sweeps.
+        ask(&table, spread(home), &[quota(1_000)], Mode::Charge, 0);
+        ask(&table, spread(HOMES + home), &[rate(10)], Mode::Charge, 0);
+    }
+    in_threads(|thread| {
+        if thread == 0 {
+            for _ in 0..3 {
+                table.sweep(later);
+            }
+            return;
+        }
+        for turn in 0..6_000 {
+            // Those that stay, each by two threads or three, and newcomers.
+            let home = (turn * THREADS + thread) * 7 % (HOMES + HOMES / 4);
+            let home = if home < HOMES { home } else { home + HOMES };
+            if let Outcome::Admitted { .. } = ask(&table, spread(home), &[quota(1_000)], Mode::Charge, 0) {
+                admitted.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    });
+    let homes = (0..HOMES).chain(2 * HOMES..3 * HOMES);
+    let counted: u64 = homes.map(|home| used(&table, spread(home), &quota(1_000))).sum();
+    assert_eq!(counted, admitted.into_inner() + HOMES);
+    let swept = table.sweep(later);
+    assert_eq!((swept.kept, swept.forgotten), (table.homes(), 0));
+    assert!((HOMES..2 * HOMES).all(|home| !table.has(HomeId(spread(home)))));
+}
+
+#[test]
 fn a_sweep_forgets_what_says_nothing_any_more() {
     let table = MeterTable::new();
     for home in 0..1_000 {

@@ -39,10 +39,11 @@ pub enum Written {
 pub fn encode_meter(meter: &Meter, rule: &Rule, into: &mut Vec<u8>) -> Written {
     match (meter, rule) {
         (Meter::Slots(_), _) | (_, Rule::Concurrency { .. }) => return Written::Nothing,
-        (Meter::Small(small), Rule::TokenBucket(_)) => {
+        (Meter::Small(small), Rule::TokenBucket(bucket)) => {
+            let tat = bucket.storable(Tat { nanos: small.value, parts: small.extra });
             into.extend([VERSION, INSTANT]);
-            into.extend(small.value.to_le_bytes());
-            put_number(small.extra.into(), into);
+            into.extend(tat.nanos.to_le_bytes());
+            put_number(tat.parts.into(), into);
         }
         (Meter::Small(small), _) => {
             into.extend([VERSION, COUNT]);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::route::RouteIndex;
-use crate::limit::Limit;
+use crate::limit::{Limit, LimitName};
 
 /// The name of a tier: 1 to 64 characters of `a-z 0-9 . _ -`, or `custom:` followed by such a name, for one account.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -31,6 +31,13 @@ impl TierName {
     /// Whether it is the negotiated tier of one account.
     pub fn is_custom(&self) -> bool {
         self.0.starts_with(Self::CUSTOM_PREFIX)
+    }
+}
+
+/// Whatever a limit may be called, a tier may be.
+impl From<&LimitName> for TierName {
+    fn from(name: &LimitName) -> Self {
+        Self(name.as_str().into())
     }
 }
 

@@ -25,6 +25,16 @@ pub struct TokenBucket {
     /// How many parts a nanosecond has.
     parts: u32,
     width: Width,
+    excess_parts: ExcessParts,
+}
+
+/// What it means that an instant has more parts than a nanosecond has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum ExcessParts {
+    /// The bucket is overdrawn.
+    Overdrawn,
+    /// The fraction is that of another bucket, with which this one shares its number: see [`TokenBucket::in_family`].
+    OtherBucket,
 }
 
 /// Which numbers hold every quantity of a bucket. Division of 128-bit numbers is a call of many cycles, and
@@ -77,6 +87,21 @@ impl TokenBucket {
     /// The longest time, in years of 365 days, that an empty bucket may take to fill.
     pub const FILL_YEARS_MAX: u64 = 100;
 
+    /// Stands for all buckets whose numbers are not remembered: what is owed there is a time. No debt is longer than
+    /// this one takes to fill.
+    pub const BY_TIME: Self = match Self::new(1, Window::MAX, 91) {
+        Ok(bucket) => bucket,
+        Err(_) => unreachable!(),
+    };
+
+    /// The same bucket, for instants that any bucket may have written which shares the number of
+    /// [`TokenBucket::BY_TIME`] with it. It is never overdrawn: fractions of other buckets look like that mark.
+    #[must_use]
+    pub const fn in_family(mut self) -> Self {
+        self.excess_parts = ExcessParts::OtherBucket;
+        self
+    }
+
     /// The bucket, unless one of its numbers is out of range.
     pub const fn new(amount: u64, window: Window, burst: u64) -> Result<Self, BadBucket> {
         if amount == 0 || amount > Self::AMOUNT_MAX {
@@ -101,7 +126,12 @@ impl TokenBucket {
         let most =
             (reach as u128 + burst as u128 + 2) * unit as u128 + 2 * STEP_BACK_MIN as u128 * parts as u128;
         let width = if most < u64::MAX as u128 { Width::Narrow } else { Width::Wide };
-        Ok(Self { amount, window, burst, per_window: amount, reach, unit, parts, width })
+        // The numbers of `BY_TIME`: instants under these were written by any bucket.
+        let excess_parts = match (amount, window.as_secs() == Window::MAX.as_secs(), burst) {
+            (1, true, 91) => ExcessParts::OtherBucket,
+            _ => ExcessParts::Overdrawn,
+        };
+        Ok(Self { amount, window, burst, per_window: amount, reach, unit, parts, width, excess_parts })
     }
 
     /// A bucket that fills at a share of the rate, to a share of the burst, but to one unit at least.
@@ -159,7 +189,7 @@ impl TokenBucket {
     #[inline(always)]
     pub fn settle(&self, tat: Tat, ask: Ask, now: Timestamp) -> (Tat, Verdict) {
         match self.width {
-            Width::Narrow if !self.is_overdrawn(tat) => self.settle_in::<u64>(tat, ask, now),
+            Width::Narrow if tat.parts < self.parts => self.settle_in::<u64>(tat, ask, now),
             _ => self.settle_wide(tat, ask, now),
         }
     }
@@ -231,34 +261,54 @@ impl TokenBucket {
     /// Whether the instant is marked as that of an overdrawn bucket.
     #[inline]
     pub fn is_overdrawn(&self, tat: Tat) -> bool {
-        tat.parts >= self.parts
+        tat.parts >= self.parts && self.excess_parts == ExcessParts::Overdrawn
     }
 
     /// The same instant with the mark of an overdrawn bucket.
     pub fn overdrawn(&self, tat: Tat) -> Tat {
         match tat.nanos.checked_sub(1) {
-            Some(nanos) if !self.is_overdrawn(tat) => Tat { nanos, parts: tat.parts + self.parts },
+            Some(nanos) if tat.parts < self.parts && self.excess_parts == ExcessParts::Overdrawn => {
+                Tat { nanos, parts: tat.parts + self.parts }
+            }
             _ => tat,
         }
     }
 
-    /// The same instant without the mark.
+    /// The same instant without the mark. The fraction of another bucket is rounded up.
     #[inline]
     fn unmarked(&self, tat: Tat) -> Tat {
-        match self.is_overdrawn(tat) {
-            false => tat,
-            true => Tat { nanos: tat.nanos + 1, parts: tat.parts - self.parts },
+        match self.excess_parts {
+            _ if tat.parts < self.parts => tat,
+            ExcessParts::Overdrawn => Tat { nanos: tat.nanos + 1, parts: tat.parts - self.parts },
+            ExcessParts::OtherBucket => rounded_up(tat),
+        }
+    }
+
+    /// The instant as it can be stored under this bucket's number: without the fraction of another bucket.
+    pub fn storable(&self, tat: Tat) -> Tat {
+        match self.excess_parts {
+            ExcessParts::Overdrawn => tat,
+            ExcessParts::OtherBucket => self.unmarked(tat),
         }
     }
 
     /// The most that an overdrawn bucket owes.
     fn debt_max(&self) -> u128 {
-        self.parts_of::<u128>(self.reach).max(u128::product(OVERDRAFT_MAX, self.parts.into()))
+        let reach = self.parts_of::<u128>(self.reach);
+        match self.excess_parts {
+            ExcessParts::Overdrawn => reach.max(u128::product(OVERDRAFT_MAX, self.parts.into())),
+            ExcessParts::OtherBucket => reach,
+        }
     }
 
     /// The instant under this rule that leaves as many units used at `now` as `tat` does under `old`,
     /// fractions included and rounded up, but no more than ten times the burst; if it is overdrawn, than that may be.
     pub fn carry_over(&self, old: &Self, tat: Tat, now: Timestamp) -> Tat {
+        if *old == Self::BY_TIME {
+            // In which units is not known: what is owed stays owed as a time.
+            let debt = self.debt::<u128>(rounded_up(tat), now);
+            return self.tat_of(debt.min(self.parts_of(self.reach)), now);
+        }
         let debt = old.debt::<u128>(old.unmarked(tat), now);
         let (units, rest) = (debt / u128::from(old.unit), debt % u128::from(old.unit));
         let fraction = (rest * u128::from(self.unit)).div_ceil(u128::from(old.unit));
@@ -274,14 +324,18 @@ impl TokenBucket {
     /// one owes as much as it may.
     #[inline]
     pub fn mended(&self, tat: Tat, now: Timestamp) -> Option<Tat> {
-        match self.is_overdrawn(tat) {
-            false => self.emptied_beyond(self.reach, tat, now),
-            true => self.mended_overdraft(tat, now),
+        match tat.parts < self.parts {
+            true => self.emptied_beyond(self.reach, tat, now),
+            false => self.mended_excess_parts(tat, now),
         }
     }
 
     #[cold]
-    fn mended_overdraft(&self, tat: Tat, now: Timestamp) -> Option<Tat> {
+    fn mended_excess_parts(&self, tat: Tat, now: Timestamp) -> Option<Tat> {
+        if self.excess_parts == ExcessParts::OtherBucket {
+            let tat = rounded_up(tat);
+            return Some(self.emptied_beyond(self.reach, tat, now).unwrap_or(tat));
+        }
         let (debt, most) = (self.debt::<u128>(self.unmarked(tat), now), self.debt_max());
         let slack = u128::product(STEP_BACK_MIN, self.parts.into());
         (debt > most.add(slack)).then(|| self.overdrawn(self.tat_of(most, now)))
@@ -410,6 +464,11 @@ macro_rules! parts {
 
 parts!(u64);
 parts!(u128);
+
+/// The instant rounded up to whole nanoseconds.
+fn rounded_up(tat: Tat) -> Tat {
+    Tat { nanos: tat.nanos.saturating_add((tat.parts > 0).into()), parts: 0 }
+}
 
 const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {

@@ -7,7 +7,7 @@ use sluicegate_engine::{Answer, CallerRequest, Engine, Hold, Purpose};
 use sluicegate_testkit::redis::{Engine as Kind, RedisServer};
 use tempfile::TempDir;
 
-use crate::place::{costing, policy, request};
+use crate::place::{answer, costing, policy, request};
 use crate::shared_place::{self, customer};
 
 struct World {
@@ -110,4 +110,32 @@ async fn a_limit_that_has_another_algorithm_since_is_left_alone() {
     world.engine.spool().flush().unwrap();
     world.used_becomes("quota", 0).await;
     assert_eq!(world.used("daily").await, 10);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cap_of_overage_holds_and_a_cost_that_fits_it_is_refused_for_now_and_not_for_good() {
+    let plans = "
+reputation: {penalty: 100, recover: 1/s}
+tiers:
+  metered:
+    limits: {few: {algorithm: fixed_window, limit: 1/day, routes: [few]}}
+    quota: 10
+    on_quota_exceeded: bill_overage
+    overage_cap: 5
+routes:
+  few: {match: /few}
+";
+    let world = World::new(plans).await;
+    let ask = async |path: &'static str, cost: u64| {
+        let asked = CallerRequest { path, ..costing(request(&world.key), cost) };
+        world.engine.decided(&asked, world.engine.now()).await
+    };
+    assert_eq!(answer(&ask("/", 13).await), "200");
+    assert_eq!(answer(&ask("/", 16).await), "400 cost_exceeds_limit");
+    assert_eq!(answer(&ask("/few", 1).await), "200");
+    // One of 15 is left of the quota. This refusal leaves a tenth of every limit, at least 1 of each.
+    assert_eq!(answer(&ask("/few", 1).await), "429 rate_limited");
+    assert_eq!(answer(&ask("/", 14).await), "402 quota_exceeded");
+    assert_eq!(answer(&ask("/", 16).await), "400 cost_exceeds_limit");
+    assert_eq!(world.used("quota").await, 14);
 }

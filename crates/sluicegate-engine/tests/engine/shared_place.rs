@@ -15,6 +15,17 @@ use crate::place::{policy, writer};
 
 /// A node with these plans, at the Redis of this address.
 pub(crate) async fn node(plans: &str, address: &str, deadline: Duration, dir: &TempDir) -> Arc<Engine> {
+    node_with_clients(plans, address, deadline, dir, Maxima::CLIENTS_DEFAULT).await
+}
+
+/// One that gives so many subjects of each class meters of their own.
+pub(crate) async fn node_with_clients(
+    plans: &str,
+    address: &str,
+    deadline: Duration,
+    dir: &TempDir,
+    clients_max: u32,
+) -> Arc<Engine> {
     let clustered = Clustered {
         policy: policy(plans),
         proxies: Proxies::default(),
@@ -22,7 +33,7 @@ pub(crate) async fn node(plans: &str, address: &str, deadline: Duration, dir: &T
         address: Address::parse(address).unwrap(),
         link: LinkOptions { deadline, ..LinkOptions::default() },
         spool: SpoolSettings { segment_records: 256, ..SpoolSettings::default() },
-        clients_max: Maxima::CLIENTS_DEFAULT,
+        clients_max,
     };
     Arc::new(clustered.open(dir.path(), b"a secret of tests", |_| ()).await.unwrap().0)
 }

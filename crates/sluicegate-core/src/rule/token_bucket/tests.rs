@@ -174,3 +174,44 @@ fn numbers_out_of_range_make_no_bucket() {
     assert_eq!(TokenBucket::new(1, Window::SECOND, 0), Err(BadBucket::Burst));
     assert_eq!(TokenBucket::new(1, Window::MAX, 1_000), Err(BadBucket::FillsTooSlowly));
 }
+
+#[test]
+fn the_fraction_of_another_bucket_of_the_family_is_rounded_up_and_marks_no_overdraft() {
+    let (sevenths, thirds) = (bucket(7, Window::SECOND, 70), bucket(3, Window::SECOND, 30));
+    let (tat, _) = sevenths.in_family().settle(Tat::default(), Ask::Take(3), START);
+    assert!(tat.parts >= 3, "a fraction that thirds do not have: {tat:?}");
+    assert!(thirds.is_overdrawn(tat), "what it would be without the family");
+    let thirds = thirds.in_family();
+    assert!(!thirds.is_overdrawn(tat));
+    let whole = Tat { nanos: tat.nanos + 1, parts: 0 };
+    assert_eq!(thirds.mended(tat, START), Some(whole));
+    assert_eq!(thirds.settle(tat, Ask::Look, START).1, thirds.settle(whole, Ask::Look, START).1);
+    assert_eq!(thirds.settle(tat, Ask::Take(1), START).0, thirds.settle(whole, Ask::Take(1), START).0);
+    // A clock that steps back leaves an empty bucket: an overdrawn one would stay closed for weeks.
+    let earlier = Timestamp::from_secs(START.as_secs() - 86_400);
+    let mended = thirds.mended(tat, earlier).unwrap();
+    assert_eq!(thirds.settle(mended, Ask::Look, earlier).1.reset, thirds.fill_time());
+}
+
+#[test]
+fn a_bucket_of_the_family_is_never_overdrawn() {
+    let bucket = bucket(3, Window::SECOND, 30).in_family();
+    let (tat, verdict) = bucket.settle(Tat::default(), Ask::Force(1_000_000), START);
+    assert!(tat.parts < 3, "{tat:?}");
+    assert_eq!((verdict.used, verdict.reset), (30, Nanos::from_secs(100)), "ten times the burst at the most");
+    assert_eq!(bucket.mended(tat, START), None);
+}
+
+#[test]
+fn what_is_owed_without_units_stays_owed_as_a_time() {
+    let (sevenths, thirds) = (bucket(7, Window::SECOND, 70), bucket(3, Window::SECOND, 30));
+    let (tat, _) = sevenths.in_family().settle(Tat::default(), Ask::Take(35), START);
+    for reader in [thirds, thirds.in_family()] {
+        let carried = reader.carry_over(&TokenBucket::BY_TIME, tat, START);
+        let (_, verdict) = reader.settle(carried, Ask::Look, START);
+        assert_eq!((verdict.used, verdict.reset), (15, Nanos::from_secs(5)));
+        let (tat, _) = sevenths.settle(Tat::default(), Ask::Take(5), START);
+        let carried = reader.carry_over(&TokenBucket::BY_TIME, tat, START);
+        assert!(!reader.is_overdrawn(carried) && carried.nanos == tat.nanos + 1);
+    }
+}

@@ -5,7 +5,6 @@ use sluicegate_core::plan::{ChargePlan, Mode};
 use sluicegate_core::settle::{Outcome, Readings};
 
 use super::{MeterTable, partition_of};
-use crate::meters::array::{Found, find};
 use crate::meters::cell::IfEmpty;
 use crate::meters::home::Home;
 
@@ -55,13 +54,9 @@ impl MeterTable {
     }
 
     fn with_home(&self, plan: &ChargePlan<'_>, f: impl FnOnce(&mut Home)) {
-        let (partition, guard) = (partition_of(plan.home), pin());
-        loop {
-            match find(self.cells(partition, &guard), plan.home.0, IfEmpty::Leave) {
-                Found::Held { mut cell, .. } => return cell.with(f),
-                Found::Absent | Found::Full => return,
-                Found::Moved => drop(self.lock(partition)),
-            }
+        let guard = pin();
+        if let Some(mut cell) = self.find_cell(partition_of(plan.home), plan.home, IfEmpty::Leave, &guard) {
+            cell.with(f);
         }
     }
 }
