@@ -28,7 +28,7 @@ use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
 use crate::ids::DecisionIds;
 use crate::in_flight::InFlight;
 use crate::names::Names;
-use crate::permit::Permits;
+use crate::permit::{FinishedPermits, PermitKey};
 use crate::pulse::{Change, Changed, Pulse};
 use crate::save::Saved;
 use crate::shared::{Shared, SharedParts};
@@ -52,6 +52,8 @@ pub struct EngineParts {
     pub homes: HomeHasher,
     /// The keys that sessions are signed with.
     pub sessions: SessionKeys,
+    /// The key that permits of services are authenticated with.
+    pub permits: PermitKey,
     /// Addresses as analytics know them.
     pub daily: DailyHash,
     /// Who is believed about who called.
@@ -80,7 +82,8 @@ pub struct Engine {
     pub(crate) spool: Spool,
     pub(crate) homes: HomeHasher,
     pub(crate) names: Names,
-    pub(crate) permits: Permits,
+    pub(crate) finished: FinishedPermits,
+    pub(crate) permit_key: PermitKey,
     pub(crate) in_flight: InFlight,
     pub(crate) holds: HoldTimes,
     pub(crate) idempotency: IdempotencyTable,
@@ -141,6 +144,7 @@ impl Engine {
     /// The engine with the meters, names and repeats that recovery has found.
     pub(crate) fn assemble(parts: EngineParts, found: Found, clock: Clock) -> Self {
         let clients_max = usize::try_from(parts.clients_max).unwrap_or(usize::MAX);
+        let tail = parts.spool.tail();
         let clock = Arc::new(clock);
         clock.hold_for(found.snapshot.policy().clock.hold);
         let blocks = match &parts.shared {
@@ -171,7 +175,8 @@ impl Engine {
             spool: parts.spool,
             homes: parts.homes,
             names: found.names,
-            permits: Permits::default(),
+            finished: found.finished,
+            permit_key: parts.permits,
             in_flight: InFlight::default(),
             holds: HoldTimes::default(),
             idempotency: found.idempotency,
@@ -179,7 +184,7 @@ impl Engine {
             counters: Counters::default(),
             database: parts.database,
             saved: Mutex::new(found.saved),
-            shared: parts.shared.map(Shared::new),
+            shared: parts.shared.map(|shared| Shared::new(shared, tail)),
             sessions: parts.sessions,
             daily: parts.daily,
             proxies: parts.proxies,
@@ -276,6 +281,7 @@ impl Engine {
         }
         self.watch.sweep();
         self.idempotency.sweep(now);
+        self.finished.sweep(now);
         self.pulse.sweep(now);
         self.meters.sweep(now)
     }
@@ -300,4 +306,5 @@ pub(crate) struct Found {
     pub(crate) saved: Saved,
     pub(crate) blocks: Vec<KeptBlock>,
     pub(crate) time_mark: TimeMark,
+    pub(crate) finished: FinishedPermits,
 }

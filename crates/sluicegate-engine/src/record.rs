@@ -24,7 +24,7 @@ pub(crate) fn record(
         key: permit.key,
         key_number: permit.key_number.map_or(0, std::num::NonZeroU32::get),
         route: permit.route_number,
-        tier: permit.plan.number,
+        tier: permit.tier,
         cost: cost.map_or(0, Amount::get),
         overage,
         idempotency: permit.name.map(|name| name.idempotency),

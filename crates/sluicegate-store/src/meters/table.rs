@@ -23,6 +23,7 @@ use super::unwind::AbortOnUnwind;
 
 mod images;
 mod recorded;
+mod slots;
 
 pub use images::Imaged;
 pub use recorded::Limits;
