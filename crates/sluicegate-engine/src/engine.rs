@@ -277,7 +277,7 @@ impl Engine {
     /// Forgets meters that say nothing any more.
     pub fn sweep(&self, now: Timestamp) -> Swept {
         if let Some(shared) = &self.shared {
-            shared.sweep();
+            shared.sweep(now);
         }
         self.watch.sweep();
         self.idempotency.sweep(now);

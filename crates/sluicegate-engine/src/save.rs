@@ -74,7 +74,7 @@ struct PermitChanges {
 
 impl PermitChanges {
     fn count(&mut self, record: &Record) {
-        if let Some((reserved, settled)) = record.finished() {
+        if let Some((reserved, settled)) = record.finished_locally() {
             self.held.remove(&record.decision);
             let row = FinishedRow { decision: record.decision, reserved, settled, at: record.at };
             self.finished.entry(record.decision).or_insert(row);

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use sluicegate_core::policy::Degraded;
 use sluicegate_core::tariff::{Plan, Request};
+use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::Position;
 use sluicegate_store::meters::MeterTable;
 use sluicegate_store::redis::{
@@ -21,12 +22,15 @@ use tokio::runtime::Handle;
 
 use crate::idempotency::{AttemptEnd, ReplayRule};
 use crate::ids::DecisionId;
-use crate::permit::{Permit, PermitName};
+use crate::permit::{FinishedPermits, Permit, PermitName};
 use claim::Claiming;
 use fallback::Fallbacks;
 pub(crate) use fallback::{is_closed, is_owed};
 use journal::Journal;
 use turns::Turns;
+
+/// How many finished permits a node knows without asking the store.
+const RECENT_MAX: usize = 1 << 14;
 
 /// What an engine needs to decide by a store that several nodes share.
 #[derive(Clone)]
@@ -63,6 +67,8 @@ pub(crate) struct Shared {
     claims: PermitClaims,
     /// The permits that this node is claiming.
     claiming: Claiming,
+    /// Some of those that were finished lately, so that their repeats need not ask the store.
+    recent: FinishedPermits,
 }
 
 impl Shared {
@@ -78,12 +84,15 @@ impl Shared {
             time_bound: parts.time_bound,
             claims: PermitClaims::new(parts.blocks),
             claiming: Claiming::new(tail),
+            recent: FinishedPermits::with_max(RECENT_MAX),
         }
     }
 
     /// Forgets what nobody uses any more.
-    pub(crate) fn sweep(&self) {
+    pub(crate) fn sweep(&self, now: Timestamp) {
         self.fallbacks.sweep();
+        self.recent.sweep(now);
+        drop(self.recent.take_forgotten());
     }
 
     /// What stands in for a plan while the store is away.

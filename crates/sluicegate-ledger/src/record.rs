@@ -214,6 +214,12 @@ impl Record {
         self.flags.contains(Flags::FINISHED).then_some((reserved, settled))
     }
 
+    /// The same where this node alone knows it. What was claimed in a shared store is known there.
+    pub fn finished_locally(&self) -> Option<(u64, u64)> {
+        let is_shared = self.flags.contains(Flags::OWED) && !self.flags.contains(Flags::DEGRADED);
+        self.finished().filter(|_| !is_shared)
+    }
+
     /// That this node is about to claim the permit that this finishes.
     #[must_use]
     pub fn claiming(self) -> Self {

@@ -41,7 +41,8 @@ impl Default for FinishedPermits {
 }
 
 impl FinishedPermits {
-    fn with_max(max: usize) -> Self {
+    /// A table of so many.
+    pub(crate) fn with_max(max: usize) -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
         Self { shards, shard_max: max / SHARDS, watermark_ms: AtomicU64::new(0) }
     }

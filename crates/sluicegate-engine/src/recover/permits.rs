@@ -44,7 +44,7 @@ impl LoadedPermits {
     /// Takes in what a record behind the checkpoint says.
     pub(super) fn count(&mut self, record: &Record) {
         let decision = DecisionId(record.decision);
-        if let Some((reserved, settled)) = record.finished() {
+        if let Some((reserved, settled)) = record.finished_locally() {
             self.finished.hold(decision).finish(Finished { reserved, settled }, record.at);
             self.held.remove(&decision);
         } else if let Some(row) = held_row(record) {

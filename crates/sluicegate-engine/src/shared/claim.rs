@@ -95,12 +95,12 @@ impl Engine {
         let _turn = shared.turns.take(home, key).await;
         // First, and whatever becomes of the rest: the request has ended.
         shared.release(&permit, None, now);
-        let known = self.finished.hold(permit.decision).finished();
+        let known = shared.recent.hold(permit.decision).finished();
         let finished = match known {
             Some(finished) => finished,
             None => self.claim(shared, &permit, status, cost, now).await?,
         };
-        self.finished.hold(permit.decision).finish(finished, now);
+        shared.recent.hold(permit.decision).finish(finished, now);
         let failed = status.is_some_and(|status| (500..600).contains(&status));
         if let Some((name, end)) = permit.attempt_end(failed, finished.settled) {
             shared.release(&permit, Some((name, end)), now);

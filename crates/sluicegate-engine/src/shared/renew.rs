@@ -94,7 +94,7 @@ impl Engine {
 
     /// That nobody has finished a permit.
     async fn expect_open(&self, shared: &Shared, permit: &Permit) -> Result<(), FinishError> {
-        if self.finished.hold(permit.decision).finished().is_some() {
+        if shared.recent.hold(permit.decision).finished().is_some() {
             return Err(FinishError::Finished);
         }
         match shared.claims.find(permit.home, permit.decision.0).await {

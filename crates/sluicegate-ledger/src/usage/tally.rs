@@ -21,7 +21,11 @@ impl Tally {
 
     #[inline]
     pub(crate) fn count(&mut self, record: &Record) {
-        *self.rows.entry(RowKey::of(record, self.open)).or_default() += Sums::of(record);
+        let sums = Sums::of(record);
+        // What says only that a permit is held or finished makes no row.
+        if sums != Sums::default() {
+            *self.rows.entry(RowKey::of(record, self.open)).or_default() += sums;
+        }
     }
 
     /// How many rows it has.
