@@ -128,6 +128,7 @@ struct Line {
 #[derive(Debug)]
 pub struct Tariff {
     lines: Vec<Line>,
+    takes_slots: bool,
     /// The standing it was made for.
     expects: Option<Bucket>,
     /// The kind of subject that it is for.
@@ -144,7 +145,12 @@ impl Tariff {
             }
             Line { place, ..Line::new(limit, entry.routes.clone(), None, &mut enter) }
         });
-        Self { lines: lines.collect(), expects: None, class: SubjectClass::Account }
+        Self::of(lines.collect(), SubjectClass::Account)
+    }
+
+    fn of(lines: Vec<Line>, class: SubjectClass) -> Self {
+        let takes_slots = lines.iter().any(Line::takes_slots);
+        Self { lines, takes_slots, expects: None, class }
     }
 
     /// What a request owes.
@@ -223,7 +229,7 @@ impl Tariff {
             let limit = if line.signal.is_none() { size(&line.limit) } else { line.limit.clone() };
             Line { place: line.place, ..Line::new(limit, line.routes.clone(), line.signal, &mut enter) }
         });
-        Self { lines: lines.collect(), expects: None, class: self.class }
+        Self::of(lines.collect(), self.class)
     }
 
     /// Whether the reputation of its callers is kept.
@@ -259,6 +265,12 @@ impl Tariff {
     /// Whether every key has a quota of its own.
     pub fn has_quota_per_key(&self) -> bool {
         self.lines.iter().any(|line| line.limit.axis == Axis::Quota && line.limit.per == Per::Key)
+    }
+
+    /// Whether a request under it takes concurrency slots.
+    #[inline]
+    pub fn takes_slots(&self) -> bool {
+        self.takes_slots
     }
 
     /// Whether anything is on this axis.
@@ -318,7 +330,20 @@ impl Plan {
             priority: 0,
             bypass: Bypass::No,
             refund_on: RefundOn::Nothing,
-            tariff: Tariff { lines, expects: None, class: SubjectClass::Asked },
+            tariff: Tariff::of(lines, SubjectClass::Asked),
+        }
+    }
+
+    /// A plan without limits, for what was charged under one that does not exist any more.
+    pub fn without_limits(name: TierName, number: u32) -> Self {
+        Self {
+            name,
+            number,
+            series: 0,
+            priority: 0,
+            bypass: Bypass::No,
+            refund_on: RefundOn::Nothing,
+            tariff: Tariff::of(Vec::new(), SubjectClass::Account),
         }
     }
 

@@ -29,7 +29,7 @@ use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
 use crate::ids::DecisionIds;
 use crate::in_flight::InFlight;
 use crate::names::Names;
-use crate::permit::Permits;
+use crate::permit::{FinishedPermits, PermitKey};
 use crate::pulse::{Change, Changed, Pulse};
 use crate::save::Saved;
 use crate::shared::{Shared, SharedParts};
@@ -53,6 +53,8 @@ pub struct EngineParts {
     pub homes: HomeHasher,
     /// The keys that sessions are signed with.
     pub sessions: SessionKeys,
+    /// The key that permits of services are authenticated with.
+    pub permits: PermitKey,
     /// Addresses as analytics know them.
     pub daily: DailyHash,
     /// Who is believed about who called.
@@ -81,7 +83,8 @@ pub struct Engine {
     pub(crate) spool: Spool,
     pub(crate) homes: HomeHasher,
     pub(crate) names: Names,
-    pub(crate) permits: Permits,
+    pub(crate) finished: FinishedPermits,
+    pub(crate) permit_key: PermitKey,
     pub(crate) in_flight: InFlight,
     pub(crate) holds: HoldTimes,
     pub(crate) idempotency: IdempotencyTable,
@@ -143,6 +146,7 @@ impl Engine {
     /// The engine with the meters, names and repeats that recovery has found.
     pub(crate) fn assemble(parts: EngineParts, found: Found, clock: Clock) -> Self {
         let clients_max = usize::try_from(parts.clients_max).unwrap_or(usize::MAX);
+        let tail = parts.spool.tail();
         let clock = Arc::new(clock);
         clock.hold_for(found.snapshot.policy().clock.hold);
         let blocks = match &parts.shared {
@@ -174,7 +178,8 @@ impl Engine {
             spool: parts.spool,
             homes: parts.homes,
             names: found.names,
-            permits: Permits::default(),
+            finished: found.finished,
+            permit_key: parts.permits,
             in_flight: InFlight::default(),
             holds: HoldTimes::default(),
             idempotency: found.idempotency,
@@ -182,7 +187,7 @@ impl Engine {
             counters: Counters::default(),
             database: parts.database,
             saved: Mutex::new(found.saved),
-            shared: parts.shared.map(Shared::new),
+            shared: parts.shared.map(|shared| Shared::new(shared, tail)),
             sessions: parts.sessions,
             daily: parts.daily,
             proxies: parts.proxies,
@@ -275,10 +280,11 @@ impl Engine {
     /// Forgets meters that say nothing any more.
     pub fn sweep(&self, now: Timestamp) -> Swept {
         if let Some(shared) = &self.shared {
-            shared.sweep();
+            shared.sweep(now);
         }
         self.watch.sweep();
         self.idempotency.sweep(now);
+        self.finished.sweep(now);
         self.pulse.sweep(now);
         self.meters.sweep(now)
     }
@@ -314,4 +320,5 @@ pub(crate) struct Found {
     pub(crate) saved: Saved,
     pub(crate) blocks: Vec<KeptBlock>,
     pub(crate) time_mark: TimeMark,
+    pub(crate) finished: FinishedPermits,
 }

@@ -10,11 +10,11 @@ use sluicegate_core::rule::Amount;
 use sluicegate_core::settle::{Outcome, Readings};
 use sluicegate_core::tariff::{Plan, Request};
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::Record;
+use sluicegate_ledger::{Flags, Kind, Record, Settlement};
 
 use crate::decision::Decision;
 use crate::engine::{Counters, Engine};
-use crate::permit::{Kept, Permit, PermitId, Settles};
+use crate::permit::{Kept, Permit, Settles};
 use crate::record::record;
 use crate::settlement::{Difference, Ending, charges_of, mode_of};
 use crate::unsettled::Unsettled;
@@ -28,11 +28,19 @@ pub struct Finished {
     pub settled: u64,
 }
 
-/// Why a permit was not finished.
+/// Why a permit was neither finished nor renewed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FinishError {
-    /// There is no such permit: it was finished, has ended by itself, or never was.
+    /// There is no such permit: it was never given, or with another secret.
     Unknown,
+    /// Its lease has ended more than a day ago.
+    TooLate,
+    /// It cannot be renewed: its lease has ended, and its slot is free.
+    Expired,
+    /// It cannot be renewed: it is finished.
+    Finished,
+    /// Another node has charged it while the store could not be reached, and alone can finish it.
+    OtherNode,
     /// What changed cannot be recorded now. The permit is still open.
     Unavailable,
 }
@@ -40,7 +48,15 @@ pub enum FinishError {
 impl fmt::Display for FinishError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Unknown => "there is no such open permit: it was finished, or has ended by itself",
+            Self::Unknown => "there is no such permit",
+            Self::TooLate => "the lease of the permit ended more than 24 hours ago; what was charged stays",
+            Self::Expired => {
+                "the lease of the permit has ended, and its slot is free; the permit can still be finished"
+            }
+            Self::Finished => "the permit is finished",
+            Self::OtherNode => {
+                "the permit was given by another node while the store could not be reached; finish it at that node"
+            }
             Self::Unavailable => "the change cannot be recorded at the moment; try again shortly",
         })
     }
@@ -50,11 +66,11 @@ impl std::error::Error for FinishError {}
 
 impl Permit {
     /// What the request costs in the end.
-    fn finished(&self, failed: bool, cost: Option<u64>) -> Finished {
+    pub(crate) fn finished(&self, failed: bool, cost: Option<u64>) -> Finished {
         let reserved = self.usage().map_or(0, Amount::get);
         let settled = match self.settles {
             Settles::Nothing => reserved,
-            Settles::TrueCost if failed && self.plan.refund_on == RefundOn::ServerError => 0,
+            Settles::TrueCost if failed && self.refund_on == RefundOn::ServerError => 0,
             Settles::TrueCost => cost.unwrap_or(reserved),
         };
         Finished { reserved, settled }
@@ -71,27 +87,79 @@ impl Engine {
         Box::pin(Unsettled::new(self, decision).settled()).await
     }
 
-    /// Keeps the permit of a decision for whoever finishes it by its id.
-    pub fn keep(&self, permit: Box<Permit>, now: Timestamp) -> PermitId {
-        let id = permit.id();
-        if let Some(repeat) = self.permits.insert(permit, now) {
-            // The permit that is open settles the cost of both. Only the place in flight is one too many.
-            let _ = self.finish(&repeat, None, None, now);
-        }
-        id
-    }
-
-    /// Finishes the request behind a permit that was kept.
-    pub fn finish_kept(
+    /// Finishes the request behind a permit that a service presents. Every finish of one permit has the same answer, at
+    /// every node.
+    pub async fn finish_kept(
         &self,
-        id: PermitId,
+        text: &str,
         status: Option<u16>,
         cost: Option<u64>,
         now: Timestamp,
     ) -> Result<Finished, FinishError> {
-        let permit = self.permits.take(id, now).ok_or(FinishError::Unknown)?;
-        self.observe_hold(&permit, now);
-        self.finish(&permit, status, cost, now).inspect_err(|_| drop(self.permits.insert(permit, now)))
+        match &self.shared {
+            None => self.finish_kept_here(text, status, cost, now),
+            Some(shared) => Box::pin(self.finish_shared(shared, text, status, cost, now)).await,
+        }
+    }
+
+    /// As [`Engine::finish_kept`], where no store has to be asked: see [`Engine::is_shared`].
+    pub fn finish_kept_here(
+        &self,
+        text: &str,
+        status: Option<u16>,
+        cost: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Finished, FinishError> {
+        let sealed = self.open_permit(text, now)?;
+        let ends = sealed.ends;
+        let account = self.account_of(&sealed);
+        let permit = self.permit_of(sealed, account.as_deref());
+        if now < ends {
+            self.observe_hold(&permit, now);
+        }
+        self.finish_in_memory(&permit, status, cost, now)
+    }
+
+    /// Finishes a permit that was charged to the meters of this process.
+    pub(crate) fn finish_in_memory(
+        &self,
+        permit: &Permit,
+        status: Option<u16>,
+        cost: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Finished, FinishError> {
+        let mut held = self.finished.hold(permit.decision);
+        if let Some(finished) = held.finished() {
+            self.release_again(permit, now);
+            return Ok(finished);
+        }
+        if held.may_be_forgotten() {
+            return Err(FinishError::TooLate);
+        }
+        let finished = self.finish(permit, status, cost, now)?;
+        if finished.reserved == finished.settled {
+            self.trace_finish(permit, finished.reserved, now)?;
+        }
+        held.finish(finished, now);
+        Ok(finished)
+    }
+
+    /// Records that a permit was finished, and nothing else.
+    pub(crate) fn trace_finish(
+        &self,
+        permit: &Permit,
+        reserved: u64,
+        now: Timestamp,
+    ) -> Result<(), FinishError> {
+        let Ok(room) = self.spool.reserve() else {
+            Counters::count(&self.counters.unrecorded);
+            return Err(FinishError::Unavailable);
+        };
+        let settlement = Settlement { reserved, ..Settlement::default() };
+        let trace = record(permit, Kind::Correction, None, 0, now);
+        let flags = permit.flags.without(Flags::OWED | Flags::UNNAMED);
+        room.append(&Record { idempotency: None, settlement, flags, ..trace });
+        Ok(())
     }
 
     /// Finishes a request: frees its slot, gives the charge back where its plan says so, settles the true cost.
@@ -130,7 +198,7 @@ impl Engine {
         Ok(finished)
     }
 
-    fn release_slot(&self, permit: &Permit, now: Timestamp) {
+    pub(crate) fn release_slot(&self, permit: &Permit, now: Timestamp) {
         if permit.plan.tariff.has(Axis::Concurrency) {
             let request = permit.release(now);
             self.meters.settle(&permit.plan.tariff.plan(&request), &mut Readings::new());
@@ -184,7 +252,7 @@ impl Engine {
         }
         let policy = self.snapshot.load();
         let plan = if permit.account == 0 {
-            policy.client_plan_of_number(permit.plan.number, &self.meters, &self.names)
+            policy.client_plan_of_number(permit.tier, &self.meters, &self.names)
         } else {
             let account = self.directory.account_by_serial(permit.account);
             account.and_then(|account| {

@@ -25,7 +25,7 @@ pub(crate) fn record(
         key: permit.key,
         key_number: permit.key_number.and_then(KeyEnv::untag).map_or(0, std::num::NonZeroU32::get),
         route: permit.route_number,
-        tier: permit.plan.number,
+        tier: permit.tier,
         env: permit.key_number.map_or(KeyEnv::Live, KeyEnv::of_tagged),
         unit: Unit::Requests,
         cost: cost.map_or(0, Amount::get),

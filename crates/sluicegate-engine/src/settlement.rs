@@ -10,7 +10,7 @@ use sluicegate_core::rule::{Amount, Rule};
 use sluicegate_core::tariff::{Charges, LimitPlaces, Tariff};
 use sluicegate_ledger::{Flags, Kind, Record, Settlement};
 
-use crate::permit::{Permit, Settles};
+use crate::permit::{Permit, SameBy, Settles, others_than};
 
 /// How the difference between what was reserved and what a request cost is settled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ pub(crate) enum Ending {
 impl Ending {
     /// That of a request with this permit, which the upstream failed or not.
     pub(crate) fn of(permit: &Permit, failed: bool) -> Self {
-        let returned = failed && permit.plan.refund_on == RefundOn::ServerError;
+        let returned = failed && permit.refund_on == RefundOn::ServerError;
         if returned && permit.settles == Settles::TrueCost { Self::Failed } else { Self::TrueCost }
     }
 }
@@ -52,9 +52,11 @@ impl Difference {
     ) -> Option<Self> {
         let amount = Amount::new(reserved.abs_diff(settled))?;
         let then = &permit.plan.tariff;
-        let (kind, skipped) = match settled > reserved {
-            true => (Kind::Correction, now.others_than(then, Rule::is_algorithm_of)),
-            false => (Kind::Refund, now.others_than(then, Rule::reads_states_of)),
+        let (kind, skipped) = match (settled > reserved, &permit.limits) {
+            (true, None) => (Kind::Correction, now.others_than(then, Rule::is_algorithm_of)),
+            (false, None) => (Kind::Refund, now.others_than(then, Rule::reads_states_of)),
+            (true, Some(then)) => (Kind::Correction, others_than(now, then, SameBy::Algorithm)),
+            (false, Some(then)) => (Kind::Refund, others_than(now, then, SameBy::State)),
         };
         let flags = match ending {
             Ending::TrueCost => permit.flags,

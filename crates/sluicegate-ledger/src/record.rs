@@ -7,7 +7,7 @@ use std::ops::BitOr;
 use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::tariff::LimitPlaces;
-use sluicegate_core::time::Timestamp;
+use sluicegate_core::time::{Nanos, Timestamp};
 
 use crate::spool::Position;
 
@@ -96,6 +96,31 @@ impl Flags {
     /// [`Record::settles`].
     pub const SETTLES: Self = Self(1 << 6);
 
+    /// A service holds a slot for the request under a permit, of a charge or of the record that says until when: see
+    /// [`Record::held_for`].
+    pub const HELD: Self = Self(1 << 7);
+    /// The permit of the decision is finished with this record, which may settle nothing: see [`Record::finished`].
+    pub const FINISHED: Self = Self(1 << 8);
+    /// This node is about to claim a permit in the shared store, to settle the difference that this says: see
+    /// [`Record::claims`]. Nothing was used or given back with it.
+    pub const CLAIMS: Self = Self(1 << 9);
+
+    /// The set as a number in files.
+    pub const fn to_bits(self) -> u16 {
+        self.0
+    }
+
+    /// From a number in files.
+    pub const fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
+    /// Those of this set that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Whether all of `other` are in this set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -105,6 +130,7 @@ impl Flags {
 impl BitOr for Flags {
     type Output = Self;
 
+    #[inline]
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -121,6 +147,9 @@ impl fmt::Debug for Flags {
             (Self::FAILED, "FAILED"),
             (Self::OVERFLOW, "OVERFLOW"),
             (Self::SETTLES, "SETTLES"),
+            (Self::HELD, "HELD"),
+            (Self::FINISHED, "FINISHED"),
+            (Self::CLAIMS, "CLAIMS"),
         ];
         let mut rest = self.0;
         let mut separator = "";
@@ -139,7 +168,7 @@ impl fmt::Debug for Flags {
 /// How what a request cost in the end is settled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Settlement {
-    /// What was charged at first; 0: it was not noted.
+    /// What was charged at first; 0: it was not noted. Of what is [held](Record::held_for), for how long.
     pub reserved: u64,
     /// The limits that it does not concern.
     pub skipped: LimitPlaces,
@@ -202,7 +231,95 @@ impl Record {
 
     /// The name that the request was sent with.
     pub fn name(&self) -> Option<Idempotency> {
-        self.idempotency.filter(|_| !self.flags.contains(Flags::SETTLES))
+        let is_other = self.flags.contains(Flags::SETTLES) || self.flags.contains(Flags::CLAIMS);
+        self.idempotency.filter(|_| !is_other)
+    }
+
+    /// That a service holds a slot for this request under a permit, from the instant of the record on for so long.
+    #[must_use]
+    pub fn holding(self, hold: Nanos) -> Self {
+        let settlement = Settlement { reserved: hold.0, ..self.settlement };
+        Self { flags: self.flags | Flags::HELD, settlement, ..self }
+    }
+
+    /// For how long a service holds a slot for it, if one does.
+    pub fn held_for(&self) -> Option<Nanos> {
+        self.flags.contains(Flags::HELD).then_some(Nanos(self.settlement.reserved))
+    }
+
+    /// What a permit was finished with, if it was with this record: what was charged at first, and what it is now.
+    pub fn finished(&self) -> Option<(u64, u64)> {
+        let reserved = self.settlement.reserved;
+        let settled = match self.kind {
+            Kind::Refund => reserved.saturating_sub(self.cost),
+            Kind::Charge | Kind::Correction => reserved.saturating_add(self.cost),
+        };
+        self.flags.contains(Flags::FINISHED).then_some((reserved, settled))
+    }
+
+    /// The same where this node alone knows it. What was claimed in a shared store is known there.
+    pub fn finished_locally(&self) -> Option<(u64, u64)> {
+        let is_shared = self.flags.contains(Flags::OWED) && !self.flags.contains(Flags::DEGRADED);
+        self.finished().filter(|_| !is_shared)
+    }
+
+    /// That this node is about to claim the permit that this finishes.
+    #[must_use]
+    pub fn claiming(self) -> Self {
+        // Zero stands for no request in names.
+        let amount = Idempotency { key: self.cost, request: 0 };
+        let is_all = self.kind == Kind::Refund && self.cost == self.settlement.reserved;
+        let idempotency = if is_all { self.idempotency } else { Some(amount) };
+        let flags = self.flags.without(Flags::OWED | Flags::FINISHED) | Flags::CLAIMS;
+        Self { cost: 0, overage: 0, idempotency, flags, ..self }
+    }
+
+    /// What is recorded if the claim that this announces succeeds.
+    pub fn claims(&self) -> Option<Self> {
+        let flags = self.flags.without(Flags::CLAIMS) | Flags::OWED | Flags::FINISHED;
+        let (cost, idempotency) = match self.idempotency {
+            Some(Idempotency { key, request: 0 }) => (key, None),
+            name => (self.settlement.reserved, name),
+        };
+        self.flags.contains(Flags::CLAIMS).then_some(Self { cost, idempotency, flags, ..*self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_claims_a_permit_says_what_it_settles_and_nothing_else() {
+        let finish = |kind, cost, idempotency| Record {
+            kind,
+            at: Timestamp::from_secs(20),
+            charged_at: Timestamp::from_secs(10),
+            decision: 1,
+            home: HomeId(2),
+            account: 3,
+            key: 4,
+            key_number: 5,
+            route: 6,
+            tier: 7,
+            cost,
+            overage: 0,
+            idempotency,
+            flags: Flags::FINISHED | Flags::OWED,
+            settlement: Settlement { reserved: 5, skipped: LimitPlaces::from_bits(9) },
+        };
+        let name = Some(Idempotency { key: 8, request: 9 });
+        for (record, settled) in [
+            (finish(Kind::Refund, 5, name), 0),
+            (finish(Kind::Refund, 5, None), 0),
+            (finish(Kind::Refund, 2, None), 3),
+            (finish(Kind::Correction, 5, None), 10),
+        ] {
+            let claim = record.claiming();
+            assert_eq!((claim.cost, claim.overage, claim.name()), (0, 0, None));
+            assert_eq!(claim.claims(), Some(record));
+            assert_eq!((record.finished(), record.claims()), (Some((5, settled)), None));
+        }
     }
 }
 

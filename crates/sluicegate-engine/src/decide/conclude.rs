@@ -14,7 +14,6 @@ use crate::decision::{Answer, Decision, Denial};
 use crate::engine::Engine;
 use crate::idempotency::ReplayRule;
 use crate::permit::Kept;
-use crate::request::Hold;
 
 /// What the meters' answer to an attempt means.
 pub(crate) enum Judged {
@@ -175,9 +174,9 @@ impl Engine {
         let Attempt { caller, permit, load_permit, mode, .. } = attempt;
         let is_kept = answer == Answer::Admitted
             && context.mode() == Mode::Charge
-            && (context.request.hold == Hold::Yes
+            && (context.request.hold.is_asked_for()
                 || permit.plan.tariff.has(Axis::Concurrency)
-                || permit.plan.refund_on == RefundOn::ServerError
+                || permit.refund_on == RefundOn::ServerError
                 // How an attempt ends decides whether its repeat is free.
                 || permit.name.is_some_and(|name| name.rule == ReplayRule::AfterFailure));
         let mut decision = context.decision(caller, permit.route, answer);

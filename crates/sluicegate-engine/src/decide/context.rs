@@ -5,7 +5,6 @@ use std::sync::Arc;
 use sluicegate_core::plan::Mode;
 use sluicegate_core::policy::{Durability, Repeats, Route, RouteIndex};
 use sluicegate_core::rule::Amount;
-use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::tariff::{Charges, Request};
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::Flags;
@@ -17,7 +16,7 @@ use crate::ErrorCode;
 use crate::decision::{Answer, Decision, Denial, StoreMode, Who};
 use crate::idempotency::ReplayRule;
 use crate::ids::DecisionId;
-use crate::permit::{Kept, Permit, Settles};
+use crate::permit::{Kept, Permit, Settles, SlotKey};
 use crate::request::{CallerRequest, Credential, Name, Purpose};
 use crate::snapshot::PolicySnapshot;
 use crate::thresholds::Payer;
@@ -31,7 +30,6 @@ pub(crate) struct RequestContext<'w> {
     /// What the caller presents, as this policy reads it.
     pub(crate) credential: Credential<'w>,
     pub(crate) id: DecisionId,
-    pub(crate) slot: SlotId,
     pub(crate) now: Timestamp,
     /// What the key was found to be, where that was looked up before.
     pub(crate) verified: Option<Verified>,
@@ -75,7 +73,11 @@ impl RequestContext<'_> {
             cost,
             settles: Settles::TrueCost,
             charged_at: self.now,
-            slot: self.slot,
+            slot: SlotKey::of(self.id),
+            hold: self.request.hold.span(),
+            tier: caller.plan.number,
+            refund_on: caller.plan.refund_on,
+            limits: None,
             name: None,
             kept: Kept::Store,
             flags: if caller.watched.is_alone() { Flags::NONE } else { Flags::OVERFLOW },
@@ -147,7 +149,7 @@ impl RequestContext<'_> {
 impl Permit {
     /// The request that this permit was given for, as limits see it.
     pub(crate) fn request(&self, mode: Mode, which: Charges, cost: Amount, now: Timestamp) -> Request {
-        let (home, key, route, slot) = (self.home, self.key_number, self.route, self.slot);
+        let (home, key, route, slot) = (self.home, self.key_number, self.route, self.slot.id);
         Request { home, key, route, cost, now, mode, slot, which }
     }
 

@@ -1,13 +1,10 @@
 //! The end of a request whose meters are in a shared store. Nobody waits for it: its slot is freed in the background,
 //! and what it cost more or less goes into the journal.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate_core::limit::Axis;
-use sluicegate_core::plan::Mode;
-use sluicegate_core::rule::Amount;
-use sluicegate_core::tariff::{Charges, Request};
+use sluicegate_core::tariff::Request;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Flags, Record};
 use sluicegate_store::redis::{Homes, Owed, RequestName};
@@ -67,15 +64,9 @@ impl Shared {
         self.in_background(permit, request, name);
     }
 
-    /// Renews the slot of a request that takes long.
-    pub(crate) fn renew(&self, permit: &Permit, now: Timestamp) {
-        self.in_background(permit, permit.request(Mode::Force, Charges::Slots, Amount::ONE, now), None);
-    }
-
     fn in_background(&self, permit: &Permit, request: Request, name: Option<RequestName>) {
-        let (homes, plan, holder) = (self.homes.clone(), Arc::clone(&permit.plan), self.node);
-        let owed = Owed { plan, request, holder, name };
-        self.runtime.spawn(done(homes, owed));
+        let owed = Owed { name, ..self.owed_by(permit, request) };
+        self.runtime.spawn(done(self.homes.clone(), owed));
     }
 }
 

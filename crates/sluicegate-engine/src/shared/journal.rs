@@ -79,7 +79,9 @@ impl Engine {
         let Some(shared) = &self.shared else { return };
         let mut next = self.journal_begins();
         let mut said = Said::default();
-        while let Err(error) = self.read_said(next, &mut said) {
+        while let Err(error) =
+            self.read_said(next, &mut said).and_then(|()| self.read_announced(shared, next))
+        {
             tracing::error!("the journal cannot be read, and is tried again: {error}");
             tokio::time::sleep(PAUSE).await;
         }
@@ -95,7 +97,8 @@ impl Engine {
                     next =
                         if all { until } else { owed.last().map_or(until, |(last, _)| Position(last.0 + 1)) };
                     // If it is lost, some are settled again, which the store ignores.
-                    drop(self.database.set_meta(SETTLED, next.0.to_be_bytes().to_vec()));
+                    let settled = shared.claiming.first().map_or(next, |first| next.min(first));
+                    drop(self.database.set_meta(SETTLED, settled.0.to_be_bytes().to_vec()));
                     if !all {
                         continue;
                     }
@@ -204,7 +207,7 @@ impl Engine {
                 // A charge becomes known, whose attempt has ended nobody knows how; a refund is forgotten.
                 used: if record.kind == Kind::Refund { NameUse::Refunded } else { NameUse::Vouched },
             });
-            let asks = [Ask { plan: &plan, holder: shared.journal.node, name }];
+            let asks = [Ask { plan: &plan, holder: shared.journal.node, name, hold: None }];
             match shared.journal.meters.call(&HomeCall { home: record.home, seq, asks: &asks }).await {
                 Ok(settled) => {
                     if let Some(name) = record.name() {

@@ -14,7 +14,7 @@ use sluicegate_ledger::reconcile::Totals;
 use sluicegate_ledger::usage::Step;
 use sluicegate_ledger::{Hour, Kind, Record};
 use sluicegate_store::alerts::{AlertState, Which};
-use sluicegate_store::database::{Checkpoint, Database, MeterRow};
+use sluicegate_store::database::{Checkpoint, Database, MeterRow, PermitRows};
 use sluicegate_store::directory::Page;
 use sluicegate_testkit::dice::Dice;
 use tokio::runtime::Runtime;
@@ -218,8 +218,14 @@ fn lose_meters(bed: Bed) -> Bed {
     let dir = place.dir().to_owned();
     Bed::of(place.reopen_after(PLANS, || {
         let database = Database::open(&dir.join("sluicegate.db")).unwrap();
-        let checkpoint =
-            Checkpoint { limits: Vec::new(), meters, idempotency: Vec::new(), position, now: NOW };
+        let checkpoint = Checkpoint {
+            limits: Vec::new(),
+            meters,
+            idempotency: Vec::new(),
+            permits: PermitRows::default(),
+            position,
+            now: NOW,
+        };
         database.save_checkpoint(checkpoint).wait().unwrap();
     }))
 }

@@ -15,6 +15,8 @@ mod finish;
 mod overage;
 mod overage_shared;
 mod overload;
+mod permits;
+mod permits_shared;
 mod place;
 mod pulse;
 mod rates;

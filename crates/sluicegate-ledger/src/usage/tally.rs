@@ -24,10 +24,12 @@ impl Tally {
 
     #[inline]
     pub(crate) fn count(&mut self, record: &Record, is_hourly: bool) {
+        let sums = Sums::of(record);
         let key = RowKey::of(record, self.open);
         let key = if is_hourly { key.hourly() } else { key };
-        if key.hour() >= self.floor {
-            *self.rows.entry(key).or_default() += Sums::of(record);
+        // What says only that a permit is held or finished makes no row.
+        if key.hour() >= self.floor && sums != Sums::default() {
+            *self.rows.entry(key).or_default() += sums;
         }
     }
 

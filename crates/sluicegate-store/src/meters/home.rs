@@ -9,6 +9,7 @@ use sluicegate_core::image::Written;
 use sluicegate_core::meter::{Meter, Moment, SmallMeter, State};
 use sluicegate_core::overage::OverageBaseline;
 use sluicegate_core::plan::{Charge, ChargePlan, SubjectClass};
+use sluicegate_core::rule::concurrency::SlotHold;
 use sluicegate_core::rule::{Ask, Rule, Verdict};
 use sluicegate_core::settle::{Outcome, Readings, settle};
 use sluicegate_core::time::{Nanos, Timestamp};
@@ -16,7 +17,7 @@ use sluicegate_core::time::{Nanos, Timestamp};
 use super::beside::settle_beside;
 use super::entries::{Entries, Entry};
 use super::image;
-use super::list::{exact_place_of, settle_list};
+use super::list::{exact_place_of, renew_list, settle_list};
 use super::shared_book::SharedBook;
 use super::unwind::AbortOnUnwind;
 
@@ -168,6 +169,12 @@ impl Home {
                 list[place].meter.rebase(baseline);
             }
         });
+    }
+
+    /// Has the concurrency limits of a plan hold these slots.
+    #[cold]
+    pub(crate) fn renew_slots(&mut self, plan: &ChargePlan<'_>, holds: &[SlotHold], book: &SharedBook) {
+        self.with_list(|list| renew_list(list, plan, holds, book));
     }
 
     /// Forgets the meters that say nothing any more, and says whether any are left. Of a long list so many are looked

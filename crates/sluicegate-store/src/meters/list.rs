@@ -3,6 +3,8 @@
 use arrayvec::ArrayVec;
 use sluicegate_core::meter::{Meter, Readied};
 use sluicegate_core::plan::{CHARGES_MAX, Charge, ChargePlan, Due, Mode};
+use sluicegate_core::rule::Rule;
+use sluicegate_core::rule::concurrency::{SlotHold, SlotLease};
 use sluicegate_core::settle::{Outcome, Readings, settle};
 
 use super::entries::{Entries, Entry};
@@ -63,6 +65,34 @@ pub(crate) fn settle_list(
         });
     }
     outcome
+}
+
+/// Has the concurrency limits of a plan hold these slots.
+pub(crate) fn renew_list(
+    list: &mut Entries,
+    plan: &ChargePlan<'_>,
+    holds: &[SlotHold],
+    book: &SharedBook,
+) {
+    for charge in plan.charges() {
+        let Rule::Concurrency { limit, lease } = &charge.limit.rule else { continue };
+        let until = |hold: &SlotHold| plan.now.plus(hold.hold.unwrap_or(*lease));
+        let leases: Vec<SlotLease> =
+            holds.iter().map(|hold| SlotLease { id: hold.id, until: until(hold) }).collect();
+        let place = place_of(list, charge, book).unwrap_or_else(|| {
+            let meter = Meter::fresh(&charge.limit.rule);
+            list.push(Entry { limit: charge.id, sharer: charge.sharer.get(), meter });
+            list.len() - 1
+        });
+        let entry = &mut list[place];
+        entry.limit = charge.id;
+        if !matches!(entry.meter, Meter::Slots(_)) {
+            entry.meter = Meter::fresh(&charge.limit.rule);
+        }
+        if let Meter::Slots(slots) = &mut entry.meter {
+            slots.renew_all(limit.get(), &leases, plan.now);
+        }
+    }
 }
 
 /// Makes the meters that exist ready to be asked.

@@ -24,6 +24,7 @@ mod images;
 mod place;
 mod recorded;
 mod resize;
+mod slots;
 mod sweep;
 
 pub use images::Imaged;

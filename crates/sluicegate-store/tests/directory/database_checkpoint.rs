@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 use sluicegate_core::time::Timestamp;
-use sluicegate_store::database::{Checkpoint, Database, IdempotencyRow, MeterRow};
+use sluicegate_store::database::{Checkpoint, Database, IdempotencyRow, MeterRow, PermitRows};
 
 use crate::room::{Folder, time};
 
@@ -58,6 +58,7 @@ fn what_was_saved_is_loaded_to_the_last_bit() {
             meter((1 << 127) - 1, 7, time(3)),
         ],
         idempotency: vec![repeat(u128::MAX, u64::MAX, time(0)), repeat(5, 0, time(0)), repeat(5, 1, time(0))],
+        permits: PermitRows::default(),
         position: u64::MAX,
         now: time(0),
     };

@@ -68,7 +68,7 @@ fn call(
     now: Option<Timestamp>,
 ) -> Result<Vec<Settled>, CallError> {
     let asks: Vec<Ask<'_>> =
-        asks.iter().map(|(plan, name)| Ask { plan, holder: NODE, name: Some(*name) }).collect();
+        asks.iter().map(|(plan, name)| Ask { plan, holder: NODE, name: Some(*name), hold: None }).collect();
     let call = HomeCall { home: HOME, seq, asks: &asks };
     bed.runtime.block_on(async {
         match now {

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Extensions, Request, Response};
@@ -149,8 +150,8 @@ struct Decided {
 async fn decided(client: Arc<DecisionClient>, check: Check) -> Result<Decided, CallError> {
     let asking = tokio::spawn(async move {
         let mut decision = client.check(check).await?;
-        let permit = decision.permit.take();
-        let held = permit.map(|permit| InFlight::remote(Permit::new(client, permit)));
+        let (permit, lives) = (decision.permit.take(), decision.permit_expires_ms.map(Duration::from_millis));
+        let held = permit.map(|permit| InFlight::remote(Permit::new(client, permit, lives)));
         let makes_sense =
             decision.allowed || decision.status.is_client_error() || decision.status.is_server_error();
         match makes_sense {

@@ -32,6 +32,7 @@ mod nodes;
 mod outages;
 mod overage;
 mod overload;
+mod permits;
 mod plan_changes;
 mod privacy;
 mod quick_start;

@@ -71,7 +71,9 @@ for place = 1, asks do
     if mode == 3 then charged, reserved, at = unpack_from('<dd', body, at) end
     if parts % 2 == 1 then slot, at = unpack_from('<c16', body, at) end
     if parts % 4 >= 2 then expected, least, most, at = unpack_from('<Bdd', body, at) end
-    if parts >= 4 then name, request, decision, used, since, at = unpack_from('<Hc8c16Bd', body, at) end
+    if parts % 8 >= 4 then name, request, decision, used, since, at = unpack_from('<Hc8c16Bd', body, at) end
+    hold = nil
+    if parts >= 8 then hold, at = unpack_from('<d', body, at) end
     for k = 1, charges do
       local which, due
       which, due, owes[k], at = unpack_from('<BBd', body, at)
