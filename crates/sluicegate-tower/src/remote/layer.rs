@@ -31,7 +31,8 @@ use crate::said::Said;
 /// Puts a Sluicegate server in front of a service.
 ///
 /// It works within tokio's runtime. A request waits for its decision as long as the timeout of the client says; what it
-/// held is given back in the background when its answer has ended, or the caller has gone away.
+/// held is renewed in the background while it takes long, and given back when its answer has ended, or the caller has
+/// gone away.
 #[derive(Clone, Debug)]
 pub struct RemoteLayer {
     client: Arc<DecisionClient>,
