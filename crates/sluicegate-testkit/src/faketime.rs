@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Its file, in a folder of its own under those of libraries.
 const FILE: &str = "faketime/libfaketime.so.1";
@@ -24,11 +25,25 @@ impl WallClock {
         clock
     }
 
+    /// A wall clock in this folder that reads this many seconds since 1970 now, and goes on from there.
+    pub fn reading(folder: &Path, unix_s: i64) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "libfaketime counts from the time of the system")]
+        let system = SystemTime::now().duration_since(UNIX_EPOCH).expect("the system's clock is set");
+        let system_s = i64::try_from(system.as_secs()).expect("an instant of this age");
+        let clock = Self { file: folder.join("wall-clock") };
+        clock.write(unix_s - system_s);
+        clock
+    }
+
     /// Says the time of the system and so many seconds more.
     pub fn step_to(&self, ahead_s: u64) {
-        // One atomic write: whoever reads it reads all of it.
+        self.write(i64::try_from(ahead_s).expect("a step within this age"));
+    }
+
+    fn write(&self, offset_s: i64) {
+        // One atomic write: a reader sees all of it or nothing.
         let next = self.file.with_extension("next");
-        fs::write(&next, format!("+{ahead_s}\n")).expect("it can be written");
+        fs::write(&next, format!("{offset_s:+}\n")).expect("it can be written");
         fs::rename(&next, &self.file).expect("it can be put in its place");
     }
 

@@ -11,6 +11,7 @@ mod books;
 mod clock;
 mod crash;
 mod finish;
+mod lives;
 mod overage;
 mod overage_shared;
 mod overload;

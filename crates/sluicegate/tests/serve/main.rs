@@ -21,6 +21,7 @@ mod dashboard;
 mod faces;
 mod failover;
 mod forgetful_bucket;
+mod fixtures;
 mod full_disk;
 #[path = "../cli/golden.rs"]
 mod golden;
@@ -31,6 +32,7 @@ mod million;
 mod nodes;
 mod outages;
 mod overage;
+mod overage_upgrade;
 mod overload;
 mod plan_changes;
 mod privacy;
