@@ -27,12 +27,23 @@ impl WallClock {
 
     /// A wall clock in this folder that reads this many seconds since 1970 now, and goes on from there.
     pub fn reading(folder: &Path, unix_s: i64) -> Self {
+        let clock = Self { file: folder.join("wall-clock") };
+        clock.set(unix_s);
+        clock
+    }
+
+    /// Reads this many seconds since 1970 now, and goes on from there.
+    pub fn set(&self, unix_s: i64) {
         #[expect(clippy::disallowed_methods, reason = "libfaketime counts from the time of the system")]
         let system = SystemTime::now().duration_since(UNIX_EPOCH).expect("the system's clock is set");
-        let system_s = i64::try_from(system.as_secs()).expect("an instant of this age");
-        let clock = Self { file: folder.join("wall-clock") };
-        clock.write(unix_s - system_s);
-        clock
+        self.write(unix_s - i64::try_from(system.as_secs()).expect("an instant of this age"));
+    }
+
+    /// Steps ahead by so many seconds, or back.
+    pub fn step_by(&self, seconds: i64) {
+        let offset_s = fs::read_to_string(&self.file).expect("it can be read");
+        let offset_s: i64 = offset_s.trim().parse().expect("it holds seconds");
+        self.write(offset_s + seconds);
     }
 
     /// Says the time of the system and so many seconds more.

@@ -9,7 +9,6 @@ mod shared;
 mod statement;
 mod sums;
 
-
 /// Worlds in a run, accounts in each, and turns of them. With `SLUICEGATE_SLOW=1` ten times as many worlds.
 const WORLDS: u64 = 20;
 const ACCOUNTS: usize = 500;
@@ -34,8 +33,17 @@ fn ten_thousand_lives_in_memory_are_exact() {
     }
     println!("{seen:?}");
     for what in [
-        "admitted", "repeated", "finished", "rate_limited", "quota_exceeded", "concurrency_limited",
-        "tier changes", "reloads", "clock steps", "kills", "restarts",
+        "admitted",
+        "repeated",
+        "finished",
+        "rate_limited",
+        "quota_exceeded",
+        "concurrency_limited",
+        "tier changes",
+        "reloads",
+        "clock steps",
+        "kills",
+        "restarts",
     ] {
         assert!(seen.get(what).is_some_and(|count| *count > 10), "{what}: {seen:?}");
     }

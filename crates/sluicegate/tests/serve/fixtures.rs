@@ -20,7 +20,8 @@ impl Fixtures {
     /// A folder with a data directory as it was left.
     pub(crate) fn unpacked(&self, file: &str) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
-        let status = Command::new("tar").arg("xzf").arg(self.path(file)).arg("-C").arg(folder.path()).status();
+        let status =
+            Command::new("tar").arg("xzf").arg(self.path(file)).arg("-C").arg(folder.path()).status();
         assert!(status.unwrap().success());
         folder
     }

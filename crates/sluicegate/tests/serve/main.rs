@@ -20,8 +20,8 @@ mod counted_serials;
 mod dashboard;
 mod faces;
 mod failover;
-mod forgetful_bucket;
 mod fixtures;
+mod forgetful_bucket;
 mod full_disk;
 #[path = "../cli/golden.rs"]
 mod golden;

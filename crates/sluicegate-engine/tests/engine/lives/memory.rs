@@ -188,7 +188,8 @@ impl World {
                 self.advance(denial.retry_after, 0);
                 let peek = CallerRequest { purpose: Purpose::Peek, ..*asked };
                 let again = self.engine.decide(&peek, self.now).answer;
-                let refuses = matches!(&again, Answer::Denied(denial) if denial.error == ErrorCode::RateLimited);
+                let refuses =
+                    matches!(&again, Answer::Denied(denial) if denial.error == ErrorCode::RateLimited);
                 assert!(!refuses, "{}: Retry-After is not enough: {again:?}", life.account);
             }
             _ => panic!("{}: {denial:?}", life.account),

@@ -100,8 +100,7 @@ impl World {
         // No period ends while this runs, whatever day it is.
         let billing_day = if (10..20).contains(&today) { 1 } else { 15 };
         let dice = Dice::new(seed);
-        let mut world =
-            Self { redis, nodes, lives: Vec::new(), dice, edition: 0, billing_day, started };
+        let mut world = Self { redis, nodes, lives: Vec::new(), dice, edition: 0, billing_day, started };
         world.make_lives(lives).await;
         world
     }
