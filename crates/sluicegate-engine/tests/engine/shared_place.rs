@@ -15,13 +15,24 @@ use crate::place::{policy, writer};
 
 /// A node with these plans, at the Redis of this address.
 pub(crate) async fn node(plans: &str, address: &str, deadline: Duration, dir: &TempDir) -> Arc<Engine> {
+    node_with_segments(256, plans, address, deadline, dir).await
+}
+
+/// The same, with segments of so many records in its spool.
+pub(crate) async fn node_with_segments(
+    segment_records: u32,
+    plans: &str,
+    address: &str,
+    deadline: Duration,
+    dir: &TempDir,
+) -> Arc<Engine> {
     let clustered = Clustered {
         policy: policy(plans),
         proxies: Proxies::default(),
         session_secrets: Vec::new(),
         address: Address::parse(address).unwrap(),
         link: LinkOptions { deadline, ..LinkOptions::default() },
-        spool: SpoolSettings { segment_records: 256, ..SpoolSettings::default() },
+        spool: SpoolSettings { segment_records, ..SpoolSettings::default() },
         clients_max: Maxima::CLIENTS_DEFAULT,
     };
     Arc::new(clustered.open(dir.path(), b"a secret of tests", |_| ()).await.unwrap().0)

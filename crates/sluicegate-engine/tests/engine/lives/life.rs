@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sluicegate_core::time::Timestamp;
+use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_engine::{DecisionId, Permit};
 
 use super::plans::{TierNumbers, numbers};
@@ -103,7 +103,7 @@ impl Life {
 
     /// How many slots are held.
     pub(crate) fn slots(&self, now: Timestamp) -> usize {
-        let holds = |held: &&Held| now < Timestamp::from_secs(held.charged_at.as_secs() + LEASE_S);
+        let holds = |held: &&Held| now < held.charged_at.plus(Nanos::from_secs(LEASE_S));
         self.open.iter().filter(holds).count()
     }
 
@@ -195,8 +195,13 @@ impl Life {
 
     /// Forgets requests that are too old to be finished.
     pub(crate) fn abandon_old(&mut self, now: Timestamp) {
-        let young = |held: &Held| now.as_secs() - held.charged_at.as_secs() < FINISHED_WITHIN_S;
-        self.open.retain(young);
+        let start = self.period_start(now);
+        let kept: Vec<_> = self
+            .open
+            .drain(..)
+            .filter(|held| now.as_secs() - held.charged_at.as_secs() < FINISHED_WITHIN_S)
+            .collect();
+        self.open = kept.into_iter().filter(|held| self.period_start(held.charged_at) == start).collect();
     }
 
     /// That every interval kept the bound of the rate.

@@ -94,9 +94,9 @@ impl World {
     pub(crate) fn run(&mut self, turns: usize) {
         for _ in 0..turns {
             match self.dice.below(1_000) {
-                0..5 => self.kill(),
-                5..10 => self.restart(),
-                10..20 => self.reload(),
+                0..2 => self.kill(),
+                2..4 => self.restart(),
+                4..20 => self.reload(),
                 20..30 => self.step_clock(),
                 30..50 => self.pass_days(),
                 _ => self.turn(),
@@ -228,9 +228,17 @@ impl World {
     }
 
     fn reload(&mut self) {
-        if self.lives.iter().any(|life| !life.charged_since_change) {
-            return;
+        // A change that is taken back before anything was charged is none, which the statement does not know.
+        self.advance(Nanos::from_secs(86_400), 0);
+        let mut lives = std::mem::take(&mut self.lives);
+        for life in lives.iter_mut().filter(|life| !life.is_hard() && !life.charged_since_change) {
+            life.abandon_old(self.now);
+            let mut decision = self.engine.decide(&costing(request(&life.key), 1), self.now);
+            self.admitted(life, &decision, 1);
+            let permit = decision.permit.take().unwrap();
+            life.charged(permit, (decision.id, 1), None, (self.edition, self.now));
         }
+        self.lives = lives;
         self.edition = (self.edition + 1) % EDITIONS_COUNT;
         self.engine.reload(policy(&policy_text(self.edition))).unwrap();
         self.lives.iter_mut().for_each(Life::rate_changed);

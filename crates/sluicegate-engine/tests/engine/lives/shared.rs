@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate_core::calendar::BillingDay;
 use sluicegate_core::limit::Axis;
 use sluicegate_core::policy::TierName;
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::{CallerRequest, Engine, Hold, Permit, Purpose};
 use sluicegate_ledger::Position;
-use sluicegate_store::directory::{AccountId, BillingDay, DisplayName, NewAccount, NewKey, Scopes};
+use sluicegate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes};
 use sluicegate_store::key_text::KeyEnv;
 use sluicegate_testkit::dice::Dice;
 use sluicegate_testkit::redis::{Engine as Server, RedisServer};
@@ -47,7 +48,9 @@ struct Node {
 impl Node {
     async fn open(redis: &RedisServer, dir: TempDir, edition: usize) -> Self {
         let text = policy_text(edition);
-        let engine = shared_place::node(&text, &redis.url(), Duration::from_secs(10), &dir).await;
+        let engine =
+            shared_place::node_with_segments(1 << 17, &text, &redis.url(), Duration::from_secs(10), &dir)
+                .await;
         let journal = tokio::spawn({
             let engine = Arc::clone(&engine);
             async move { engine.keep_journal().await }
@@ -57,10 +60,11 @@ impl Node {
 
     /// The process is killed, and another starts on what it left on disk at this moment.
     async fn kill(self, redis: &RedisServer, edition: usize) -> Self {
-        let copy = tempfile::tempdir().unwrap();
-        copy_dir(self.dir.path(), copy.path());
+        // Nothing is told to the store that the copy does not know.
         self.journal.abort();
         let _ = self.journal.await;
+        let copy = tempfile::tempdir().unwrap();
+        copy_dir(self.dir.path(), copy.path());
         drop(self.engine);
         Self::open(redis, copy, edition).await
     }
@@ -195,29 +199,49 @@ impl World {
         }
     }
 
-    /// Meters, headers and the ledgers of both nodes say what the statements say.
-    async fn compare(&self) {
-        for life in &self.lives {
-            let (used, overage) = life.statement.totals(0);
-            for _ in 0..1_000 {
-                if life.reading(&self.nodes[0].engine).await == (used, overage) {
-                    break;
-                }
-                // Between two looks at what a real server and the tasks of the engines do.
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-            let reading = life.reading(&self.nodes[1].engine).await;
-            assert_eq!(reading, (used, overage), "{}: used and over", life.account);
-        }
+    /// Used and over of these accounts, by what both nodes have recorded.
+    fn ledger_of<'s>(
+        &self,
+        serials: impl Iterator<Item = &'s u64>,
+    ) -> BTreeMap<u64, BTreeMap<u64, (u64, u64)>> {
         let mut sums = Sums::default();
         for node in &self.nodes {
             node.engine.spool().flush().unwrap();
             node.engine.spool().read(Position(0), |_, record| sums.add(record)).unwrap();
         }
+        serials.map(|serial| (*serial, sums.of(*serial, |_| 0))).collect()
+    }
+
+    /// Meters, headers and the ledgers of both nodes say what the statements say.
+    async fn compare(&self) {
+        for life in &self.lives {
+            let expected = Some(life.statement.totals(0));
+            for node in &self.nodes {
+                for _ in 0..1_000 {
+                    if life.reading(&node.engine).await == expected {
+                        break;
+                    }
+                    // Between two looks at what a real server and the tasks of the engines do.
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                assert_eq!(life.reading(&node.engine).await, expected, "{}: used and over", life.account);
+            }
+        }
+        let mut expected = BTreeMap::new();
         for life in &self.lives {
             let account = self.nodes[0].engine.directory().account(&life.account).await.unwrap().unwrap();
-            let expected = life.statement.all();
-            assert_eq!(sums.of(account.serial, |_| 0), expected, "{}: ledger", life.account);
+            expected.insert(account.serial, life.statement.all());
+        }
+        // What the store says of the overage is recorded behind it.
+        for _ in 0..500 {
+            if self.ledger_of(expected.keys()) == expected {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let ledger = self.ledger_of(expected.keys());
+        for (serial, expected) in &expected {
+            assert_eq!(&ledger[serial], expected, "the ledger of {serial}");
         }
         assert!(self.nodes[0].engine.now().since(self.started).as_secs_ceil() < 3_600);
     }
@@ -242,8 +266,18 @@ impl Life {
         let node = usize::try_from(self.dice.below(engines.len() as u64)).unwrap();
         let key = self.key.clone();
         let held = CallerRequest { hold: Hold::Yes, ..costing(request(&key), cost) };
-        let decision = engines[node].decided(&held, engines[node].now()).await;
-        let permit = decision.permit.unwrap_or_else(|| panic!("{}: {:?}", self.account, decision.answer));
+        let mut decision = engines[node].decided(&held, engines[node].now()).await;
+        for _ in 0..500 {
+            if decision.is_admitted() {
+                break;
+            }
+            // The next segment of the spool may not be ready yet.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            decision = engines[node].decided(&held, engines[node].now()).await;
+        }
+        let permit = decision.permit.unwrap_or_else(|| {
+            panic!("{} at {node}: {:?} {:?}", self.account, decision.answer, engines[node].store_mode())
+        });
         self.period(edition).used += cost;
         self.open.push((node, permit, cost));
     }
@@ -264,10 +298,11 @@ impl Life {
         }
     }
 
-    async fn reading(&self, engine: &Engine) -> (u64, u64) {
+    /// What the quota says; nothing while the node has not looked the key up.
+    async fn reading(&self, engine: &Engine) -> Option<(u64, u64)> {
         let peek = CallerRequest { purpose: Purpose::Peek, ..request(&self.key) };
         let decision = engine.decided(&peek, engine.now()).await;
-        let quota = decision.limits.iter().find(|limit| limit.axis == Axis::Quota).unwrap();
-        (quota.used, quota.overage)
+        let quota = decision.limits.iter().find(|limit| limit.axis == Axis::Quota)?;
+        Some((quota.used, quota.overage))
     }
 }
