@@ -12,6 +12,7 @@ mod books_shared;
 mod clock;
 mod crash;
 mod finish;
+mod lives;
 mod overage;
 mod overage_shared;
 mod overload;

@@ -50,6 +50,15 @@ impl Place {
         Self::open(Arc::new(tempfile::tempdir().unwrap()), text, clients_max)
     }
 
+    /// One whose spool has segments of so many records.
+    pub(crate) fn with_segments(text: &str, segment_records: u32) -> Self {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        let spool = SpoolSettings { segment_records, ..SpoolSettings::default() };
+        let (engine, recovered) =
+            Embedded { spool, ..embedded(text) }.open(dir.path(), SECRET, |_| ()).unwrap();
+        Self { engine: Arc::new(engine), recovered, dir, clients_max: Maxima::CLIENTS_DEFAULT }
+    }
+
     fn open(dir: Arc<TempDir>, text: &str, clients_max: u32) -> Self {
         let embedded = Embedded { clients_max, ..embedded(text) };
         let (engine, recovered) = embedded.open(dir.path(), SECRET, |_| ()).unwrap();

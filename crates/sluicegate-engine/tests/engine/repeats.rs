@@ -310,3 +310,22 @@ fn names_are_per_key_where_quotas_are() {
         assert_eq!(place.ledger_total(), total, "{pool}");
     }
 }
+
+#[test]
+fn names_beyond_the_cap_of_an_account_leave_the_disk() {
+    const CAP: i64 = 1 << 16;
+    let place = Place::with_segments("tiers: {free: {quota: 10_000_000}}", 1 << 17);
+    let caller = place.caller("free");
+    for round in 0..2 {
+        for number in 0..40_000 {
+            let name = format!("{round}-{number}");
+            assert_eq!(answer(&place.ask(&named(&caller.key, &name), NOW)), "200");
+        }
+        place.engine.save(NOW).unwrap();
+    }
+    let database = rusqlite::Connection::open(place.dir().join("sluicegate.db")).unwrap();
+    let rows: i64 = database.query_row("SELECT count(*) FROM idempotency", [], |row| row.get(0)).unwrap();
+    assert!(rows <= CAP, "{rows}");
+    let last = place.ask(&named(&caller.key, "1-39999"), NOW);
+    assert_eq!((answer(&last).as_str(), place.ledger_total()), ("200", 80_000), "the newest are still known");
+}

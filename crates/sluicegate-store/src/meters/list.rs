@@ -68,12 +68,7 @@ pub(crate) fn settle_list(
 }
 
 /// Has the concurrency limits of a plan hold these slots.
-pub(crate) fn renew_list(
-    list: &mut Entries,
-    plan: &ChargePlan<'_>,
-    holds: &[SlotHold],
-    book: &SharedBook,
-) {
+pub(crate) fn renew_list(list: &mut Entries, plan: &ChargePlan<'_>, holds: &[SlotHold], book: &SharedBook) {
     for charge in plan.charges() {
         let Rule::Concurrency { limit, lease } = &charge.limit.rule else { continue };
         let until = |hold: &SlotHold| plan.now.plus(hold.hold.unwrap_or(*lease));

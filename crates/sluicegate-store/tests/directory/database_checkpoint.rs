@@ -84,6 +84,7 @@ fn the_next_one_adds_and_replaces_and_forgets_what_expired() {
         limits: vec![(1, vec![1])],
         meters: vec![meter(1, 1, time(10)), meter(2, 1, time(11)), meter(3, 1, time(10))],
         idempotency: vec![repeat(1, 1, time(0)), repeat(1, 2, time(1))],
+        permits: PermitRows::default(),
         position: 1,
         now: time(0),
     };
@@ -92,6 +93,7 @@ fn the_next_one_adds_and_replaces_and_forgets_what_expired() {
         limits: vec![(2, vec![2])],
         meters: vec![meter(3, 2, time(DAY + 1)), meter(4, 2, time(5))],
         idempotency: vec![repeat(2, 1, time(2))],
+        permits: PermitRows::default(),
         position: 2,
         now: time(10),
     };

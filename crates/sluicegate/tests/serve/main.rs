@@ -20,6 +20,7 @@ mod counted_serials;
 mod dashboard;
 mod faces;
 mod failover;
+mod fixtures;
 mod forgetful_bucket;
 mod full_disk;
 #[path = "../cli/golden.rs"]
@@ -31,6 +32,7 @@ mod million;
 mod nodes;
 mod outages;
 mod overage;
+mod overage_upgrade;
 mod overload;
 mod permits;
 mod plan_changes;

@@ -32,7 +32,7 @@ fn in_both_stores(policy: &str, test: impl Fn(&Bed)) {
     test(&nodes.nodes[0]);
 }
 
-fn charge(bed: &Bed, key: &str, cost: u64) -> Value {
+pub(crate) fn charge(bed: &Bed, key: &str, cost: u64) -> Value {
     let answer = bed.check(&json!({"key": key, "cost": cost, "hold": true})).json();
     assert_eq!(answer["allowed"], true, "{answer}");
     answer
@@ -59,7 +59,7 @@ fn header(bed: &Bed, key: &str) -> u64 {
 
 /// Meter, header and ledger say that so much was used, and so much of it was overage.
 #[track_caller]
-fn expect(bed: &Bed, account: &str, key: &str, used: u64, overage: u64) {
+pub(crate) fn expect(bed: &Bed, account: &str, key: &str, used: u64, overage: u64) {
     let said = || (metered(bed, account), ledger(bed, account), header(bed, key));
     let expected = (Some(used), (used, overage), overage);
     // The end of a request reaches a Redis a moment later.

@@ -1,0 +1,219 @@
+//! One account and what its requests did so far, as an observer outside of the engine knows it.
+
+use std::collections::BTreeMap;
+
+use sluicegate_core::time::{Nanos, Timestamp};
+use sluicegate_engine::{DecisionId, Permit};
+
+use super::plans::{TierNumbers, numbers};
+use super::statement::{RateLog, Statement};
+
+/// How long a slot is held if nobody releases it.
+const LEASE_S: u32 = 60;
+/// How long a name is remembered.
+const NAME_LIVES_S: u32 = 86_400;
+/// How often a name may be repeated without a charge.
+const FREE_REPEATS_MAX: u32 = 5;
+
+/// How long a true cost may come after its charge, in these tests.
+pub(crate) const FINISHED_WITHIN_S: u32 = 86_400;
+
+/// A request that was admitted and has not ended.
+pub(crate) struct Held {
+    pub(crate) permit: Box<Permit>,
+    pub(crate) charged_at: Timestamp,
+    /// What was reserved; 0: a free repeat.
+    pub(crate) reserved: u64,
+    pub(crate) name: Option<String>,
+    /// Its entry in the log of the rate, and the epoch of that log.
+    rate_entry: (u64, usize),
+}
+
+/// What is known of a name.
+#[derive(Clone, Copy, Debug)]
+struct NameState {
+    first: DecisionId,
+    since: Timestamp,
+    open: u32,
+    free: u32,
+    delivered: bool,
+}
+
+/// Who says the name of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NamedBy {
+    /// The caller, through the gateway.
+    Caller,
+    /// The service that asks for the decision, which vouches for it.
+    Service,
+}
+
+/// One account.
+pub(crate) struct Life {
+    pub(crate) account: String,
+    pub(crate) key: String,
+    pub(crate) tier: &'static str,
+    pub(crate) statement: Statement,
+    pub(crate) open: Vec<Held>,
+    /// Whether anything was charged since the tier or the policy changed last.
+    pub(crate) charged_since_change: bool,
+    rate: RateLog,
+    rate_epoch: u64,
+    names: BTreeMap<String, NameState>,
+}
+
+impl Life {
+    pub(crate) fn new(account: String, key: String, tier: &'static str) -> Self {
+        let statement = Statement::default();
+        Self {
+            account,
+            key,
+            tier,
+            statement,
+            open: Vec::new(),
+            charged_since_change: true,
+            rate: RateLog::default(),
+            rate_epoch: 0,
+            names: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn numbers(&self, edition: usize) -> TierNumbers {
+        numbers(edition, self.tier)
+    }
+
+    /// Whether its quota refuses, by the day, instead of billing by the month.
+    pub(crate) fn is_hard(&self) -> bool {
+        self.tier == "hard"
+    }
+
+    /// The second in which the period of an instant begins.
+    pub(crate) fn period_start(&self, at: Timestamp) -> u64 {
+        let days = i64::from(at.as_secs()) / 86_400;
+        let first = if self.is_hard() { days } else { days - i64::from(day_of_month(days)) + 1 };
+        u64::try_from(first * 86_400).unwrap()
+    }
+
+    /// The numbers of its rate are others now.
+    pub(crate) fn rate_changed(&mut self) {
+        self.rate.clear();
+        self.rate_epoch += 1;
+        self.charged_since_change = false;
+    }
+
+    /// How many slots are held.
+    pub(crate) fn slots(&self, now: Timestamp) -> usize {
+        let holds = |held: &&Held| now < held.charged_at.plus(Nanos::from_secs(LEASE_S));
+        self.open.iter().filter(holds).count()
+    }
+
+    /// Whether a request under this name would be a free repeat of which decision.
+    pub(crate) fn repeats(&self, name: &str, by: NamedBy, now: Timestamp) -> Option<DecisionId> {
+        let state = self.names.get(name)?;
+        if now.as_secs() - state.since.as_secs() >= NAME_LIVES_S {
+            return None;
+        }
+        let failed_so_far = state.open == 0 && !state.delivered && state.free < FREE_REPEATS_MAX;
+        (by == NamedBy::Service || failed_so_far).then_some(state.first)
+    }
+
+    /// A request was admitted and charged.
+    pub(crate) fn charged(
+        &mut self,
+        permit: Box<Permit>,
+        (id, cost): (DecisionId, u64),
+        name: Option<String>,
+        (edition, now): (usize, Timestamp),
+    ) {
+        let (start, included) = (self.period_start(now), self.numbers(edition).quota);
+        self.statement.period(start, included).used += cost;
+        self.charged_since_change = true;
+        if let Some(name) = &name {
+            let new = NameState { first: id, since: now, open: 0, free: 0, delivered: false };
+            let lives = |state: &&mut NameState| now.as_secs() - state.since.as_secs() < NAME_LIVES_S;
+            match self.names.get_mut(name).filter(lives) {
+                Some(state) => state.open += 1,
+                None => drop(self.names.insert(name.clone(), NameState { open: 1, ..new })),
+            }
+        }
+        self.hold(permit, cost, cost, name, now);
+    }
+
+    /// A request was admitted as a free repeat.
+    pub(crate) fn repeated(&mut self, permit: Box<Permit>, cost: u64, name: String, now: Timestamp) {
+        let state = self.names.get_mut(&name).unwrap();
+        (state.open, state.free) = (state.open + 1, state.free + 1);
+        self.hold(permit, 0, cost, Some(name), now);
+    }
+
+    fn hold(&mut self, permit: Box<Permit>, reserved: u64, cost: u64, name: Option<String>, now: Timestamp) {
+        let rate_entry = (self.rate_epoch, self.rate.admit(now.as_nanos(), cost));
+        self.open.push(Held { permit, charged_at: now, reserved, name, rate_entry });
+    }
+
+    /// A request has ended and cost `settled`; `failed`: its upstream failed it.
+    pub(crate) fn ended(&mut self, held: &Held, settled: u64, failed: bool, edition: usize, now: Timestamp) {
+        let refunded = failed && !self.is_hard() && held.reserved > 0;
+        let settled = if refunded { 0 } else { settled };
+        if let Some(name) = &held.name {
+            self.end_name(name, held.reserved > 0 && settled == 0, failed);
+        }
+        if held.reserved == 0 || settled == held.reserved {
+            return;
+        }
+        let start = self.period_start(held.charged_at);
+        let period = if start == self.period_start(now) {
+            self.charged_since_change = true;
+            self.statement.period(start, numbers(edition, self.tier).quota)
+        } else {
+            self.statement.closed_period(start)
+        };
+        period.used = period.used + settled - held.reserved;
+        if settled > held.reserved {
+            self.rate.exceed(now.as_nanos(), settled - held.reserved);
+        } else if !refunded && held.rate_entry.0 == self.rate_epoch {
+            self.rate.lower(held.rate_entry.1, settled);
+        }
+    }
+
+    fn end_name(&mut self, name: &str, forgotten: bool, failed: bool) {
+        if forgotten {
+            self.names.remove(name);
+        } else if let Some(state) = self.names.get_mut(name) {
+            state.open = state.open.saturating_sub(1);
+            state.delivered |= !failed;
+        }
+    }
+
+    /// The process was killed: its requests died with it, and nobody knows how attempts have ended.
+    pub(crate) fn killed(&mut self) {
+        self.open.clear();
+        for state in self.names.values_mut() {
+            state.delivered = true;
+        }
+    }
+
+    /// Forgets requests that are too old to be finished.
+    pub(crate) fn abandon_old(&mut self, now: Timestamp) {
+        let start = self.period_start(now);
+        let kept: Vec<_> = self
+            .open
+            .drain(..)
+            .filter(|held| now.as_secs() - held.charged_at.as_secs() < FINISHED_WITHIN_S)
+            .collect();
+        self.open = kept.into_iter().filter(|held| self.period_start(held.charged_at) == start).collect();
+    }
+
+    /// That every interval kept the bound of the rate.
+    pub(crate) fn check_rate(&self, edition: usize) {
+        let TierNumbers { burst, per_second, .. } = self.numbers(edition);
+        let violation = self.rate.violation(burst, per_second);
+        assert_eq!(violation, None, "{}: from, to and amount, with {burst} + {per_second}/s", self.account);
+    }
+}
+
+/// The day of the month of a day since 1970, counted from 1.
+fn day_of_month(days: i64) -> u8 {
+    let date = jiff::civil::date(1970, 1, 1) + jiff::Span::new().days(days);
+    u8::try_from(date.day()).unwrap()
+}
