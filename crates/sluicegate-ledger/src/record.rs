@@ -302,6 +302,8 @@ mod tests {
             key_number: 5,
             route: 6,
             tier: 7,
+            env: KeyEnv::Live,
+            unit: Unit::Requests,
             cost,
             overage: 0,
             idempotency,

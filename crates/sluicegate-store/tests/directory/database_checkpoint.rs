@@ -119,6 +119,7 @@ fn a_checkpoint_that_fails_half_way_leaves_the_last_one() {
         limits: vec![(1, position.to_le_bytes().to_vec())],
         meters: (0..100).map(|home| row(home, position)).collect(),
         idempotency: vec![repeat(1, position, time(0))],
+        permits: PermitRows::default(),
         position,
         now: time(0),
     };
