@@ -34,6 +34,8 @@ fn ten_thousand_lives_in_memory_are_exact() {
     println!("{seen:?}");
     for what in [
         "admitted",
+        "finished again",
+        "renewed",
         "repeated",
         "finished",
         "rate_limited",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sluicegate_core::time::{Nanos, Timestamp};
-use sluicegate_engine::{DecisionId, Permit};
+use sluicegate_engine::{DecisionId, Finished, Permit};
 
 use super::plans::{TierNumbers, numbers};
 use super::statement::{RateLog, Statement};
@@ -15,13 +15,25 @@ const NAME_LIVES_S: u32 = 86_400;
 /// How often a name may be repeated without a charge.
 const FREE_REPEATS_MAX: u32 = 5;
 
-/// How long a true cost may come after its charge, in these tests.
-pub(crate) const FINISHED_WITHIN_S: u32 = 86_400;
+/// How long after its lease a permit can be finished, and how long a request of the process takes at the most.
+const DAY_S: u32 = 86_400;
+/// How many finished permits of an account are finished once more now and then.
+const FINISHED_MAX: usize = 4;
+
+/// How a request is finished.
+pub(crate) enum Handle {
+    /// By the process that admitted it.
+    Process(Box<Permit>),
+    /// By a service that has this text until this instant.
+    Service { text: String, ends: Timestamp },
+}
 
 /// A request that was admitted and has not ended.
 pub(crate) struct Held {
-    pub(crate) permit: Box<Permit>,
+    pub(crate) handle: Handle,
     pub(crate) charged_at: Timestamp,
+    /// Until when its slot counts.
+    pub(crate) slot_until: Timestamp,
     /// What was reserved; 0: a free repeat.
     pub(crate) reserved: u64,
     pub(crate) name: Option<String>,
@@ -50,6 +62,8 @@ pub(crate) enum NamedBy {
 
 /// One account.
 pub(crate) struct Life {
+    /// Permits that were finished, and what was answered.
+    pub(crate) finished: Vec<(String, Finished)>,
     pub(crate) account: String,
     pub(crate) key: String,
     pub(crate) tier: &'static str,
@@ -66,6 +80,7 @@ impl Life {
     pub(crate) fn new(account: String, key: String, tier: &'static str) -> Self {
         let statement = Statement::default();
         Self {
+            finished: Vec::new(),
             account,
             key,
             tier,
@@ -103,8 +118,7 @@ impl Life {
 
     /// How many slots are held.
     pub(crate) fn slots(&self, now: Timestamp) -> usize {
-        let holds = |held: &&Held| now < held.charged_at.plus(Nanos::from_secs(LEASE_S));
-        self.open.iter().filter(holds).count()
+        self.open.iter().filter(|held| now < held.slot_until).count()
     }
 
     /// Whether a request under this name would be a free repeat of which decision.
@@ -120,7 +134,7 @@ impl Life {
     /// A request was admitted and charged.
     pub(crate) fn charged(
         &mut self,
-        permit: Box<Permit>,
+        handle: Handle,
         (id, cost): (DecisionId, u64),
         name: Option<String>,
         (edition, now): (usize, Timestamp),
@@ -136,19 +150,39 @@ impl Life {
                 None => drop(self.names.insert(name.clone(), NameState { open: 1, ..new })),
             }
         }
-        self.hold(permit, cost, cost, name, now);
+        self.hold(handle, cost, cost, name, now);
     }
 
     /// A request was admitted as a free repeat.
-    pub(crate) fn repeated(&mut self, permit: Box<Permit>, cost: u64, name: String, now: Timestamp) {
+    pub(crate) fn repeated(&mut self, handle: Handle, cost: u64, name: String, now: Timestamp) {
         let state = self.names.get_mut(&name).unwrap();
         (state.open, state.free) = (state.open + 1, state.free + 1);
-        self.hold(permit, 0, cost, Some(name), now);
+        self.hold(handle, 0, cost, Some(name), now);
     }
 
-    fn hold(&mut self, permit: Box<Permit>, reserved: u64, cost: u64, name: Option<String>, now: Timestamp) {
+    /// A service has asked again for what it was admitted before: it holds the slot of the first once more.
+    pub(crate) fn rejoined(&mut self, cost: u64, name: &str, now: Timestamp) -> Option<&mut Held> {
+        self.rate.admit(now.as_nanos(), cost);
+        let held = self.open.iter_mut().find(|held| held.name.as_deref() == Some(name))?;
+        held.slot_until = held.slot_until.max(now.plus(Nanos::from_secs(LEASE_S)));
+        Some(held)
+    }
+
+    fn hold(&mut self, handle: Handle, reserved: u64, cost: u64, name: Option<String>, now: Timestamp) {
         let rate_entry = (self.rate_epoch, self.rate.admit(now.as_nanos(), cost));
-        self.open.push(Held { permit, charged_at: now, reserved, name, rate_entry });
+        let slot_until = match &handle {
+            Handle::Process(_) => now.plus(Nanos::from_secs(LEASE_S)),
+            Handle::Service { ends, .. } => *ends,
+        };
+        self.open.push(Held { handle, charged_at: now, slot_until, reserved, name, rate_entry });
+    }
+
+    /// A permit was finished.
+    pub(crate) fn remember_finished(&mut self, text: String, answer: Finished) {
+        if self.finished.len() == FINISHED_MAX {
+            self.finished.remove(0);
+        }
+        self.finished.push((text, answer));
     }
 
     /// A request has ended and cost `settled`; `failed`: its upstream failed it.
@@ -185,23 +219,22 @@ impl Life {
         }
     }
 
-    /// The process was killed: its requests died with it, and nobody knows how attempts have ended.
+    /// The process was killed: its requests died with it, and how attempts have ended is not known. What services
+    /// hold they still hold.
     pub(crate) fn killed(&mut self) {
-        self.open.clear();
+        self.open.retain(|held| matches!(held.handle, Handle::Service { .. }));
         for state in self.names.values_mut() {
             state.delivered = true;
         }
     }
 
-    /// Forgets requests that are too old to be finished.
+    /// Forgets requests that are too old to be finished. What they reserved stays charged.
     pub(crate) fn abandon_old(&mut self, now: Timestamp) {
-        let start = self.period_start(now);
-        let kept: Vec<_> = self
-            .open
-            .drain(..)
-            .filter(|held| now.as_secs() - held.charged_at.as_secs() < FINISHED_WITHIN_S)
-            .collect();
-        self.open = kept.into_iter().filter(|held| self.period_start(held.charged_at) == start).collect();
+        let day = Nanos::from_secs(DAY_S);
+        self.open.retain(|held| match &held.handle {
+            Handle::Process(_) => now < held.charged_at.plus(day),
+            Handle::Service { ends, .. } => now < ends.plus(day),
+        });
     }
 
     /// That every interval kept the bound of the rate.

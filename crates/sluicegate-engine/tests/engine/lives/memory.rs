@@ -9,7 +9,8 @@ use sluicegate_core::policy::TierName;
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_engine::clock::Reading;
 use sluicegate_engine::{
-    Answer, CallerRequest, Clock, Decision, Embedded, Engine, ErrorCode, Front, Hold, Name, Purpose,
+    Answer, CallerRequest, Clock, Decision, Embedded, Engine, ErrorCode, FinishError, Front, Hold, Name,
+    Permit, Purpose,
 };
 use sluicegate_ledger::{Position, SpoolSettings};
 use sluicegate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes};
@@ -17,7 +18,7 @@ use sluicegate_store::key_text::KeyEnv;
 use sluicegate_testkit::dice::Dice;
 use tempfile::TempDir;
 
-use super::life::{Life, NamedBy};
+use super::life::{Handle, Life, NamedBy};
 use super::plans::{EDITIONS_COUNT, policy_text};
 use super::sums::Sums;
 use crate::place::{NOW, copy_dir, costing, policy, request, wait, writer};
@@ -115,8 +116,10 @@ impl World {
             self.advance(pause, 0);
             life.abandon_old(self.now);
             match self.dice.below(20) {
-                0..12 => self.charge(&mut life),
-                12..18 => self.finish(&mut life),
+                0..11 => self.charge(&mut life),
+                11..16 => self.finish(&mut life),
+                16 => self.renew(&mut life),
+                17 => self.finish_again(&mut life),
                 18 => self.change_tier(&mut life),
                 _ => self.advance(Nanos::from_secs(20), 0),
             }
@@ -135,27 +138,52 @@ impl World {
         };
         let repeats = name.as_deref().and_then(|name| life.repeats(name, by, self.now));
         let key = life.key.clone();
+        let by_service =
+            name.is_none() && self.dice.below(2) == 0 || by == NamedBy::Service && name.is_some();
+        let hold_s = u32::try_from(*self.dice.pick(&[60, 60, 60, 3_600, 86_400])).unwrap();
         let asked = CallerRequest {
             idempotency_key: name.as_deref().map(|text| Name::Given { text, query: None }),
-            front: if by == NamedBy::Caller { Front::Gateway } else { Front::Decision },
+            front: if by_service { Front::Decision } else { Front::Gateway },
             method: "POST",
-            hold: Hold::Yes,
+            hold: if by_service { Hold::For(Nanos::from_secs(hold_s)) } else { Hold::Yes },
             ..costing(request(&key), cost)
         };
         let mut decision = self.engine.decide(&asked, self.now);
-        match decision.permit.take() {
-            Some(permit) => {
-                if let Some(first) = repeats {
-                    assert_eq!(decision.id, first, "a free repeat has the decision that it repeats");
-                    self.count("repeated");
-                    life.repeated(permit, cost, name.unwrap(), self.now);
-                } else {
-                    self.admitted(life, &decision, cost);
-                    life.charged(permit, (decision.id, cost), name, (self.edition, self.now));
+        let Some(permit) = decision.permit.take() else {
+            return self.refused(life, &decision, cost, repeats.is_some(), &asked);
+        };
+        let handle = if by_service { self.hand_out(permit) } else { Handle::Process(permit) };
+        match (repeats, name) {
+            (Some(first), Some(name)) => {
+                assert_eq!(decision.id, first, "a free repeat has the decision that it repeats");
+                self.count("repeated");
+                match handle {
+                    Handle::Process(_) => life.repeated(handle, cost, name, self.now),
+                    Handle::Service { text, ends } => self.rejoin(life, cost, &name, (text, ends)),
                 }
             }
-            None => self.refused(life, &decision, cost, repeats.is_some(), &asked),
+            (_, name) => {
+                self.admitted(life, &decision, cost);
+                life.charged(handle, (decision.id, cost), name, (self.edition, self.now));
+            }
         }
+    }
+
+    fn hand_out(&self, permit: Box<Permit>) -> Handle {
+        let handed = self.engine.keep(permit, self.now).unwrap();
+        Handle::Service { text: handed.text, ends: self.now.plus(handed.lives) }
+    }
+
+    /// A service was given the permit of its first request again.
+    fn rejoin(&mut self, life: &mut Life, cost: u64, name: &str, (text, ends): (String, Timestamp)) {
+        if let Some(held) = life.rejoined(cost, name, self.now) {
+            held.slot_until = held.slot_until.max(ends);
+            held.handle = Handle::Service { text, ends: held.slot_until };
+            return;
+        }
+        // The first is finished: so is this one, with the same answer.
+        let finished = self.engine.finish_kept_here(&text, Some(200), Some(99), self.now).unwrap();
+        assert_ne!(finished.settled, 99, "{}: settled twice", life.account);
     }
 
     fn admitted(&mut self, life: &mut Life, decision: &Decision, cost: u64) {
@@ -211,8 +239,45 @@ impl World {
             _ => (None, held.reserved),
         };
         self.count("finished");
-        self.engine.finish(&held.permit, status, Some(settled), self.now).unwrap();
+        match &held.handle {
+            Handle::Process(permit) => {
+                self.engine.finish(permit, status, Some(settled), self.now).unwrap();
+            }
+            Handle::Service { text, .. } => {
+                let answer = self.engine.finish_kept_here(text, status, Some(settled), self.now).unwrap();
+                life.remember_finished(text.clone(), answer);
+            }
+        }
         life.ended(&held, settled, status == Some(503), self.edition, self.now);
+    }
+
+    /// Whoever finishes a permit again gets the answer of the first time, and nothing changes.
+    fn finish_again(&mut self, life: &mut Life) {
+        for (text, answer) in &life.finished {
+            match self.engine.finish_kept_here(text, Some(200), Some(77), self.now) {
+                Ok(again) => {
+                    assert_eq!(again, *answer, "{}", life.account);
+                    *self.counts.entry("finished again").or_default() += 1;
+                }
+                Err(error) => assert_eq!(error, FinishError::TooLate, "{}", life.account),
+            }
+        }
+    }
+
+    fn renew(&mut self, life: &mut Life) {
+        let hold = Nanos::from_secs(1_800);
+        for held in &mut life.open {
+            let Handle::Service { text, ends } = &mut held.handle else { continue };
+            match self.engine.renew_kept_here(text, hold, self.now) {
+                Ok(renewed) => {
+                    assert!(self.now < *ends, "{}: renewed after its end", life.account);
+                    (*text, *ends) = (renewed.text, self.now.plus(hold));
+                    held.slot_until = *ends;
+                    *self.counts.entry("renewed").or_default() += 1;
+                }
+                Err(error) => assert_eq!((error, *ends <= self.now), (FinishError::Expired, true)),
+            }
+        }
     }
 
     fn change_tier(&mut self, life: &mut Life) {
@@ -229,14 +294,16 @@ impl World {
 
     fn reload(&mut self) {
         // A change that is taken back before anything was charged is none, which the statement does not know.
-        self.advance(Nanos::from_secs(86_400), 0);
+        self.advance(Nanos::from_secs(2 * 86_400), 0);
         let mut lives = std::mem::take(&mut self.lives);
         for life in lives.iter_mut().filter(|life| !life.is_hard() && !life.charged_since_change) {
             life.abandon_old(self.now);
-            let mut decision = self.engine.decide(&costing(request(&life.key), 1), self.now);
+            let asked = CallerRequest { front: Front::Gateway, ..costing(request(&life.key), 1) };
+            let mut decision = self.engine.decide(&asked, self.now);
+            // Its slots may be held for a day.
+            let Some(permit) = decision.permit.take() else { continue };
             self.admitted(life, &decision, 1);
-            let permit = decision.permit.take().unwrap();
-            life.charged(permit, (decision.id, 1), None, (self.edition, self.now));
+            life.charged(Handle::Process(permit), (decision.id, 1), None, (self.edition, self.now));
         }
         self.lives = lives;
         self.edition = (self.edition + 1) % EDITIONS_COUNT;
