@@ -68,30 +68,20 @@ pub fn settle<S: State>(plan: &ChargePlan<'_>, meters: &mut [S], readings: &mut 
         return settle_with_signals(plan, meters, readings);
     }
     readings.clear();
-    // Nearly every plan has one or two charges; with their number known, the steps never leave the registers.
-    if let (Ok(charges), Ok(meters)) = (plan.charges().try_into(), <&mut [S; 2]>::try_from(&mut *meters)) {
-        return settle_exactly(plan, charges, meters, readings);
-    }
-    if let (Ok(charges), Ok(meters)) = (plan.charges().try_into(), <&mut [S; 1]>::try_from(&mut *meters)) {
-        return settle_exactly(plan, charges, meters, readings);
-    }
     let mut tally = Tally::default();
+    // Nearly every plan has one or two charges; with their number known, the steps never leave the registers.
+    if let ([first, second], [one, other]) = (plan.charges(), &*meters) {
+        let step = tally.ask(plan, first, one, readings);
+        let steps = [step, tally.ask(plan, second, other, readings)];
+        return finish(plan, tally, meters, &steps, readings);
+    }
+    if let ([charge], [meter]) = (plan.charges(), &*meters) {
+        let steps = [tally.ask(plan, charge, meter, readings)];
+        return finish(plan, tally, meters, &steps, readings);
+    }
     let asked = plan.charges().iter().zip(&*meters);
     let steps: ArrayVec<S::Step, CHARGES_MAX> =
         asked.map(|(charge, meter)| tally.ask(plan, charge, meter, readings)).collect();
-    finish(plan, tally, meters, &steps, readings)
-}
-
-#[inline]
-fn settle_exactly<S: State, const N: usize>(
-    plan: &ChargePlan<'_>,
-    charges: &[Charge<'_>; N],
-    meters: &mut [S; N],
-    readings: &mut Readings,
-) -> Outcome {
-    let mut tally = Tally::default();
-    let steps =
-        std::array::from_fn::<_, N, _>(|index| tally.ask(plan, &charges[index], &meters[index], readings));
     finish(plan, tally, meters, &steps, readings)
 }
 
@@ -193,7 +183,13 @@ impl Tally {
         readings: &mut Readings,
     ) -> S::Step {
         let moment = plan.moment(charge);
-        let (step, verdict) = meter.settle(&charge.limit.rule, ask_of(charge, plan.mode), &moment);
+        // What is asked most is known here, so that nothing else is looked for where it is inlined.
+        let (step, verdict) = match (plan.mode, charge.limit.excess) {
+            (Mode::Charge, Excess::Refuse(_)) => {
+                meter.settle(&charge.limit.rule, Ask::Take(charge.cost.get()), &moment)
+            }
+            _ => settle_as_asked(plan, charge, meter, &moment),
+        };
         let reading = Reading::new(charge, meter, &moment, &verdict);
         if verdict.answer != Answer::Fits {
             self.refuse(readings.len(), verdict.answer);
@@ -229,7 +225,17 @@ impl Tally {
     }
 }
 
-#[inline]
+/// Asks a meter whatever the plan wants of it.
+#[inline(never)]
+fn settle_as_asked<S: State>(
+    plan: &ChargePlan<'_>,
+    charge: &Charge<'_>,
+    meter: &S,
+    moment: &Moment<'_>,
+) -> (S::Step, Verdict) {
+    meter.settle(&charge.limit.rule, ask_of(charge, plan.mode), moment)
+}
+
 fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
     let cost = charge.cost.get();
     match (mode, charge.limit.excess) {

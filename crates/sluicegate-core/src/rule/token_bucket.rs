@@ -185,7 +185,8 @@ impl TokenBucket {
     }
 
     /// What `tat` becomes when `ask` is done at `now`, and what the bucket says then.
-    #[inline]
+    // Always inlined: where it is known what is asked, little is left of it.
+    #[inline(always)]
     pub fn settle(&self, tat: Tat, ask: Ask, now: Timestamp) -> (Tat, Verdict) {
         match self.width {
             Width::Narrow if tat.parts < self.parts => self.settle_in::<u64>(tat, ask, now),

@@ -31,7 +31,8 @@ impl WindowCount {
     /// What the count becomes when `ask` is done in `window`, and what the meter says then.
     ///
     /// `window` is the later of the window of `now` and the window of this count: see [`WindowCount::is_ahead_of`].
-    #[inline]
+    // Always inlined: where it is known what is asked, little is left of it.
+    #[inline(always)]
     pub fn settle(self, window: Period, limit: u64, ask: Ask, now: Timestamp) -> (Self, Verdict) {
         let start = window.start.as_secs();
         let held = if self.start == start { self.count } else { 0 };

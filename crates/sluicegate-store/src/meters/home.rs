@@ -136,8 +136,12 @@ impl Home {
         let Some(small) = self.small_mut().get_mut(..charges.len()) else {
             return if plan.is_plain() { None } else { settle_beside(self.small_mut(), plan, readings) };
         };
-        let ready = charges.iter().zip(&*small).all(|(charge, small)| small.is_ready_for(charge, plan.now));
-        ready.then(|| settle(plan, small, readings))
+        let is_ready = |small: &Small, charge: &Charge<'_>| small.is_ready_for(charge, plan.now);
+        let ready = match (charges, &*small) {
+            ([first, second], [one, other]) => is_ready(one, first) && is_ready(other, second),
+            _ => charges.iter().zip(&*small).all(|(charge, small)| is_ready(small, charge)),
+        };
+        if ready { Some(settle(plan, small, readings)) } else { None }
     }
 
     /// Settles any plan: meters that are new, large, or were written under other limits.

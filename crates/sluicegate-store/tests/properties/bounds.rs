@@ -143,8 +143,12 @@ fn live(driver: &mut Driver, lives: &[(u64, bool, Life)]) -> Vec<Used> {
                 }
             }
             Life::More { ago, excess } => {
-                // No bucket owes more than 31 days for a cost. What is cut off there is not what this is about.
-                if ended(ago).is_some() && owed_after(driver, *excess) < Nanos::from_secs(31 * 86_400) {
+                // No bucket owes more than 31 days for a cost, and counts stop at 2^53 − 1. What is cut off there is not
+                // what this is about.
+                if ended(ago).is_some()
+                    && owed_after(driver, *excess) < Nanos::from_secs(31 * 86_400)
+                    && counted_after(driver, *excess) <= Amount::MAX
+                {
                     driver.ask(&[0], *excess, Mode::Force, 0);
                     used.push(Used { at, amount: *excess, admitted: false });
                 }
@@ -153,6 +157,11 @@ fn live(driver: &mut Driver, lives: &[(u64, bool, Life)]) -> Vec<Used> {
         }
     }
     used
+}
+
+/// What a meter would count with so much more.
+fn counted_after(driver: &Driver, excess: u64) -> u64 {
+    driver.ask(&[0], 1, Mode::Peek, 0).readings[0].used + excess
 }
 
 /// How long a bucket would owe for so much more.

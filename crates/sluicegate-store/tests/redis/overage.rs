@@ -17,6 +17,7 @@ on_each_engine!(
     a_refund_takes_back_what_is_no_longer_over,
     a_change_of_the_quota_undoes_nothing_and_bills_nothing_twice,
     a_home_of_a_version_that_kept_no_baseline_goes_on_with_its_overage,
+    overage_is_exact_where_what_was_recorded_and_used_exceed_a_double,
 );
 
 fn capped(rule: Rule, cap: u64) -> Limit {
@@ -90,6 +91,18 @@ fn a_home_of_a_version_that_kept_no_baseline_goes_on_with_its_overage(engine: En
         bed.ask(&plan(home, &[&before], 15, Mode::Force));
         let quota = billed(rule);
         assert_eq!(said(&bed.ask(&plan(home, &[&quota], 1, Mode::Charge))), (1, 16, 6));
+    }
+}
+
+/// Doubles are exact up to 2^53. Neither number is above that, but their sum is.
+fn overage_is_exact_where_what_was_recorded_and_used_exceed_a_double(engine: Engine) {
+    let (bed, half) = (Bed::new(engine), 1 << 52);
+    for (home, (large, small)) in (1..).zip(rules(14).into_iter().zip(rules(1))) {
+        let ask = |quota: &Limit, cost| said(&bed.ask(&plan(home, &[quota], cost, Mode::Charge)));
+        assert_eq!(ask(&billed(large), half), (half - 14, half, half - 14));
+        for more in 1..4 {
+            assert_eq!(ask(&billed(small.clone()), 1), (1, half + more, half - 14 + more));
+        }
     }
 }
 

@@ -293,7 +293,7 @@ fn is_coarse(rule: &Rule) -> bool {
         (a, b) = (b, a % b);
     }
     let (unit, parts) = (bucket.window().as_nanos() / a, bucket.amount() / a);
-    2 * (u128::from(bucket.burst()) + 1) * u128::from(unit) + 2 * u128::from(SECOND * parts) >= 1 << 53
+    (11 * u128::from(bucket.burst()) + 2) * u128::from(unit) + 2 * u128::from(SECOND * parts) >= 1 << 53
 }
 
 /// With durations rounded up to microseconds.

@@ -1,9 +1,15 @@
 //! What a request cost in the end, through the real binary, in memory and on Redis: a failing upstream sees no more than
 //! the rate, and a true cost is owed in full.
 
+use std::io::Read as _;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::json;
 use sluicegate_testkit::http::{Asked, Caller};
 use sluicegate_testkit::redis::{Engine, RedisLaunch};
+use sluicegate_testkit::upstream::Upstream;
 use sluicegate_testkit::wait;
 
 use crate::bed::Bed;
@@ -11,14 +17,18 @@ use crate::nodes::node_with;
 use crate::repeats::failing;
 
 const POLICY: &str = "
+server: {timeouts: {read: 1s}}
 tiers:
   kind: {rate: 3/day, burst: 3, quota: 1_000, refund_on: 5xx}
   metered: {rate: 10, burst: 20, quota: 1_000_000}
 ";
 
-/// The same on both stores.
+/// The same on both stores, with an upstream that fails.
 fn on_each_store(check: impl Fn(&Bed)) {
-    let upstream = failing(usize::MAX);
+    with_upstream(failing(usize::MAX), check);
+}
+
+fn with_upstream(upstream: Upstream, check: impl Fn(&Bed)) {
     check(&Bed::start_with(POLICY, |launch| launch.arg("--upstream").arg(upstream.url())));
     let redis = RedisLaunch::new(Engine::Redis).start();
     check(&node_with(POLICY, &redis.url(), |launch| launch.arg("--upstream").arg(upstream.url())));
@@ -35,6 +45,33 @@ fn a_failing_upstream_sees_no_more_than_the_rate() {
         wait::until("the quota is back", || (bed.used("acme", "quota") == 0).then_some(()));
         assert_eq!(statuses(30), [429; 30]);
         assert_eq!(bed.used("acme", "quota"), 0);
+    });
+}
+
+/// It counts the requests that reach it, and answers none. The connection ends with the gateway's patience.
+fn hanging(seen: &Arc<AtomicUsize>) -> Upstream {
+    let seen = Arc::clone(seen);
+    Upstream::start(move |_, mut stream: TcpStream| {
+        seen.fetch_add(1, Ordering::SeqCst);
+        let _ = stream.read_to_end(&mut Vec::new());
+    })
+}
+
+#[test]
+fn an_upstream_that_never_answers_sees_no_more_than_the_rate() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    with_upstream(hanging(&seen), |bed| {
+        let (key, before) = (bed.customer("acme", "kind"), seen.load(Ordering::SeqCst));
+        // Two rounds: what was given back after the first would let the second pass.
+        for _ in 0..2 {
+            std::thread::scope(|scope| {
+                for _ in 0..10 {
+                    scope.spawn(|| bed.gateway(&Asked::get("/orders").key(&key)));
+                }
+            });
+            wait::until("the quota is back", || (bed.used("acme", "quota") == 0).then_some(()));
+        }
+        assert_eq!(seen.load(Ordering::SeqCst) - before, 3);
     });
 }
 

@@ -85,8 +85,8 @@ local function ask(limit, cost, mode, force, keeps, charged, slot, reserved)
         limit.n4, limit.n5 = 0, 0
       end
       local before, after = recorded, recorded
-      if held > free then before = recorded + held - free end
-      if later > free then after = recorded + later - free end
+      if held > free then before = recorded + (held - free) end
+      if later > free then after = recorded + (later - free) end
       if before > MOST then before = MOST end
       if after > MOST then after = MOST end
       limit.more = after > before and after - before or before - after
