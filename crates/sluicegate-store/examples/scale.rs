@@ -1,5 +1,5 @@
-//! Measures what must not grow: a decision for one key of an account with many keys, and how long a decision waits while
-//! idle homes are swept. `cargo run --release -p sluicegate-store --example scale`.
+//! Measures what must not grow: a decision for one key of an account with many keys, and how long a decision waits
+//! while idle homes are swept. `cargo run --release -p sluicegate-store --example scale`.
 
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 #![expect(clippy::print_stdout, reason = "that is what it is for")]

@@ -1,12 +1,12 @@
-//! Overflow buckets: what limits the subjects that come with the question, beyond the bound of those with meters of their
-//! own.
+//! Overflow buckets: what limits the subjects that come with the question, beyond the bound of those with meters of
+//! their own.
 //!
-//! A bucket holds a time that is owed, as a token bucket does. A request of a subject whose limit gives a unit each T owes
-//! T for each unit of its cost, divided by the number of subjects that shared the bucket lately; it is refused where more
-//! would be owed than the limit takes to fill, rounded up to a power of two. Subjects with limits that fill in about the
-//! same time share buckets, whatever else they have. So a subject that keeps within its limit is never refused, however
-//! many there are, and all of a bucket together get at most about twice what the members as they are counted may use.
-//! What is given back is not: it may have been another's.
+//! A bucket holds a time that is owed, as a token bucket does. A request of a subject whose limit gives a unit each T
+//! owes T for each unit of its cost, divided by the number of subjects that shared the bucket lately; it is refused
+//! where more would be owed than the limit takes to fill, rounded up to a power of two. Subjects with limits that fill
+//! in about the same time share buckets, whatever else they have. So a subject that keeps within its limit is never
+//! refused, however many there are, and all of a bucket together get at most about twice what the members as they are
+//! counted may use. What is given back is not: it may have been another's.
 
 use std::sync::OnceLock;
 

@@ -94,9 +94,9 @@ impl MeterTable {
         self.book.read().find(limit).unwrap_or(LimitId::UNKNOWN)
     }
 
-    /// The number under which meters of a limit are kept that comes with the question. Those who ask make up numbers at
-    /// will, and every limit in the book is kept for good: beyond [`MeterTable::ASKED_BELOW`] entries limits whose meters
-    /// read alike share a number.
+    /// The number under which meters of a limit are kept that comes with the question. Those who ask make up numbers
+    /// at will, and every limit in the book is kept for good: beyond [`MeterTable::ASKED_BELOW`] entries limits whose
+    /// meters read alike share a number.
     pub fn enter_asked(&self, limit: &Limit) -> LimitId {
         self.book.enter_below(limit, Self::ASKED_BELOW)
     }
@@ -109,8 +109,8 @@ impl MeterTable {
         self.book.read().len()
     }
 
-    /// Whether there are so many homes of a class that a home which is new should be shared. Each partition has its part
-    /// of the bound, so that asking takes one load.
+    /// Whether there are so many homes of a class that a home which is new should be shared. Each partition has its
+    /// part of the bound, so that asking takes one load.
     pub fn is_full_for(&self, home: HomeId, class: SubjectClass, homes_max: usize) -> bool {
         let homes = self.upkeep[partition_of(home)].homes[class as usize].load(Ordering::Relaxed);
         homes >= homes_max.div_ceil(self.upkeep.len())
@@ -233,8 +233,8 @@ impl MeterTable {
         self.upkeep[partition].homes.iter().map(|homes| homes.load(Ordering::Relaxed)).sum()
     }
 
-    /// Takes a home into the count of its class, or out of it, while its cell is held: whoever moves the cell may take it
-    /// off again.
+    /// Takes a home into the count of its class, or out of it, while its cell is held: whoever moves the cell may take
+    /// it off again.
     #[cold]
     fn set_counted(&self, partition: usize, home: &mut Home, is_counted: bool) {
         let count = &self.upkeep[partition].homes[home.class() as usize];

@@ -101,7 +101,7 @@ fn few_entries_keep_their_order_when_one_is_removed() {
 
 #[test]
 fn entries_that_became_few_can_be_sorted() {
-    let mut entries = entries(UNINDEXED_MAX as u32);
+    let mut entries = entries(u32::try_from(UNINDEXED_MAX).unwrap());
     assert_eq!(entries.retain_before(usize::MAX, usize::MAX, |entry| entry.sharer <= 1), None);
     entries.sort_by_key(|entry| 9 - entry.limit.get() as usize);
     let left: Vec<_> = entries.iter().map(|entry| entry.limit.get()).collect();

@@ -1,7 +1,7 @@
 //! Forgetting homes whose meters have nothing to say any more, a few at a time.
 //!
-//! First the idle meters of each home are forgotten where they are, with one cell locked at a time. Where homes are left
-//! without meters, the array of their partition is then replaced by one without them, step by step.
+//! First the idle meters of each home are forgotten where they are, with one cell locked at a time. Where homes are
+//! left without meters, the array of their partition is then replaced by one without them, step by step.
 
 use std::collections::BTreeSet;
 
