@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sluicegate_core::time::Nanos;
 use sluicegate_engine::{
-    CallerRequest, Engine, FinishError, Finished, Front, HandedPermit, Hold, Purpose, Renewed,
+    CallerRequest, Engine, FinishError, Finished, Front, HandedPermit, Hold, Purpose, Renewed, StoreMode,
 };
 use sluicegate_ledger::{Flags, Kind as RecordKind, Position, Record};
 use sluicegate_testkit::chaos::{ChaosProxy, Mode};
@@ -151,6 +151,9 @@ async fn behind_chaos() -> (RedisServer, ChaosProxy, Node, Node, String) {
 /// Finishes a permit at a node that never hears what became of its claim.
 async fn finish_unheard(chaos: &ChaosProxy, cut: &Node, key: &str, permit: &HandedPermit, cost: u64) {
     for _ in 0..100 {
+        while cut.engine.store_mode() != StoreMode::Normal {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         // News of the account may come late, and make the node forget it: then it does not come as far as a claim.
         cut.used(key, "quota").await;
         // Commands arrive, and replies do not.
