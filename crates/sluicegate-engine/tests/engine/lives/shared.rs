@@ -9,7 +9,7 @@ use sluicegate_core::calendar::BillingDay;
 use sluicegate_core::limit::Axis;
 use sluicegate_core::policy::TierName;
 use sluicegate_core::time::Timestamp;
-use sluicegate_engine::{CallerRequest, Engine, Hold, Permit, Purpose};
+use sluicegate_engine::{CallerRequest, Engine, Hold, Purpose};
 use sluicegate_ledger::Position;
 use sluicegate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes};
 use sluicegate_store::key_text::KeyEnv;
@@ -75,7 +75,8 @@ struct Life {
     key: String,
     tier: usize,
     statement: Statement,
-    open: Vec<(usize, Box<Permit>, u64)>,
+    /// Permits that can be finished at any node, and what was reserved.
+    open: Vec<(String, u64)>,
     dice: Dice,
 }
 
@@ -162,7 +163,6 @@ impl World {
         if let Some(number) = kill {
             let node = self.nodes.remove(number);
             self.nodes.insert(number, node.kill(&self.redis, self.edition).await);
-            self.lives.iter_mut().for_each(|life| life.open.retain(|(node, ..)| *node != number));
         }
         self.compare().await;
     }
@@ -251,7 +251,7 @@ impl Life {
         for _ in 0..=self.dice.below(3) {
             match self.dice.below(8) {
                 0..5 => self.charge(engines, edition).await,
-                _ => self.finish(engines, edition),
+                _ => self.finish(engines, edition).await,
             }
         }
     }
@@ -278,19 +278,37 @@ impl Life {
             panic!("{} at {node}: {:?} {:?}", self.account, decision.answer, engines[node].store_mode())
         });
         self.period(edition).used += cost;
-        self.open.push((node, permit, cost));
+        let handed = engines[node].keep(permit, engines[node].now()).unwrap();
+        self.open.push((handed.text, cost));
     }
 
-    fn finish(&mut self, engines: &[Arc<Engine>], edition: usize) {
-        let Some((node, permit, reserved)) = self.open.pop() else { return };
-        let (status, settled) = match self.dice.below(4) {
+    async fn finish(&mut self, engines: &[Arc<Engine>], edition: usize) {
+        let Some((text, reserved)) = self.open.pop() else { return };
+        let (status, cost) = match self.dice.below(4) {
             0 => (200, reserved),
             1 => (500, 0),
             2 => (200, self.dice.below(reserved + 1)),
             _ => (200, reserved + self.dice.below(20)),
         };
-        let engine = &engines[node];
-        engine.finish(&permit, Some(status), Some(settled), engine.now()).unwrap();
+        let order = if self.dice.below(2) == 0 { [0, 1] } else { [1, 0] };
+        let finish = |node: usize, status, cost| {
+            let (engine, text) = (Arc::clone(&engines[node]), text.clone());
+            async move { engine.finish_kept(&text, Some(status), Some(cost), engine.now()).await.unwrap() }
+        };
+        let settled = match self.dice.below(3) {
+            // At both nodes at once: one of them settles it, and the other says the same.
+            0 => {
+                let (one, other) = tokio::join!(finish(order[0], 200, cost), finish(order[1], 200, cost + 5));
+                assert_eq!(one, other, "{}", self.account);
+                one.settled
+            }
+            _ => {
+                let first = finish(order[0], status, cost).await;
+                assert_eq!(finish(order[1], 200, 77).await, first, "{}", self.account);
+                assert_eq!(first.settled, cost, "{}", self.account);
+                first.settled
+            }
+        };
         if settled != reserved {
             let period = self.period(edition);
             period.used = period.used + settled - reserved;
