@@ -239,8 +239,8 @@ impl Limit {
         Some(Self { excess: Excess::Refuse(status), ..self.clone() })
     }
 
-    /// For how long what is used of a quota counts: the period of a calendar, or all windows that count. Nothing for what
-    /// is no quota.
+    /// For how long what is used of a quota counts: the period of a calendar, or all windows that count. Nothing for
+    /// what is no quota.
     pub fn quota_window(&self) -> Option<Nanos> {
         match &self.rule {
             Rule::Concurrency { .. } => None,

@@ -466,8 +466,8 @@ impl Line {
     }
 
     /// Whose meter a caller is charged to, and under which limit. Quotas are sold, so those of test keys are apart: all
-    /// test keys of an account share a pool of their own, and what goes beyond it is refused. Rates and slots protect the
-    /// service from all keys alike.
+    /// test keys of an account share a pool of their own, and what goes beyond it is refused. Rates and slots protect
+    /// the service from all keys alike.
     #[inline]
     fn meter_of(&self, key: Option<NonZeroU32>) -> (Sharer, &Limit) {
         let Some(key) = key else { return (Sharer::ALL, &self.limit) };

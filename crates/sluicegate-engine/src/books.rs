@@ -153,8 +153,8 @@ impl Books {
         followed.map(drop)
     }
 
-    /// Removes what is older than the policy wants it kept. Records are kept for as long as a quota needs them, even one
-    /// that only a single account has. Blocking.
+    /// Removes what is older than the policy wants it kept. Records are kept for as long as a quota needs them, even
+    /// one that only a single account has. Blocking.
     pub fn prune(&self, now: Timestamp) -> Result<Pruned, PruneDueError> {
         let policy = self.engine.policy();
         let settings = &policy.policy().ledger;

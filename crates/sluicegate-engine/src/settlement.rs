@@ -1,8 +1,8 @@
 //! Which limits the end of a request concerns: when it ends, and whenever its record is counted again.
 //!
 //! Rates protect the service, quotas are sold. So a failure returns quotas only. A limit that has another algorithm
-//! since the charge has a meter in which the charge is not to be found, and an overflow bucket is shared with strangers:
-//! both are left alone.
+//! since the charge has a meter in which the charge is not to be found, and an overflow bucket is shared with
+//! strangers: both are left alone.
 
 use sluicegate_core::plan::Mode;
 use sluicegate_core::policy::RefundOn;

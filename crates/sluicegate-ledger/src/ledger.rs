@@ -79,8 +79,8 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// A book that was lost is made again from the records, with the hours closed where the chain says that they were. A
-    /// chain that cannot be read stops nobody: the book begins anew.
+    /// A book that was lost is made again from the records, with the hours closed where the chain says that they were.
+    /// A chain that cannot be read stops nobody: the book begins anew.
     fn restore_closings(&self) -> Result<(), BookError> {
         if self.book.standing()?.is_some() || !self.dir.join(CHAIN).exists() {
             return Ok(());
@@ -134,8 +134,8 @@ impl Ledger {
         chain.sign_rollups(&unsigned)
     }
 
-    /// Opens the hours again that were closed by a clock that was later than `latest`, and counts what was recorded since
-    /// in its own hour.
+    /// Opens the hours again that were closed by a clock that was later than `latest`, and counts what was recorded
+    /// since in its own hour.
     pub fn reopen(&self, spool: &Spool, latest: Timestamp, now: Timestamp) -> Result<Reopened, RepairError> {
         let reopened = self.book.reopen(latest, now, |from| {
             // Counting goes on with a damaged chain.

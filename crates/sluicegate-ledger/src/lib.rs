@@ -1,7 +1,7 @@
 //! Internal to Sluicegate: no semver promise. Use `sluicegate-tower`.
 //!
-//! The record of what was used: an append-only spool that survives a crash, usage by the quarter of an hour made from it, the proof
-//! that it is still what was recorded, and its way to object storage and to bills.
+//! The record of what was used: an append-only spool that survives a crash, usage by the quarter of an hour made from
+//! it, the proof that it is still what was recorded, and its way to object storage and to bills.
 
 pub mod chain;
 pub mod export;

@@ -1,7 +1,7 @@
 //! Usage by the quarter of an hour: what records of the spool come to, for each account, key, route and tier.
 //!
-//! A record is counted once, in the quarter in which it was decided, or, if its hour is closed already, in the first that
-//! is not. A closed hour never changes again.
+//! A record is counted once, in the quarter in which it was decided, or, if its hour is closed already, in the first
+//! that is not. A closed hour never changes again.
 
 mod book;
 mod close;

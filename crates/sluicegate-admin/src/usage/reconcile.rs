@@ -50,8 +50,8 @@ pub(crate) struct ReconcileParams {
     /// `meters`, `records`, `sealed` or `bill`. Absent: `bill` if there is a body, else `meters`.
     #[param(required = false, example = "meters")]
     against: String,
-    /// `true`: meters that say something else are set right, roll-ups counted again, or files that are missing or damaged
-    /// written anew. Not with `against=bill`.
+    /// `true`: meters that say something else are set right, roll-ups counted again, or files that are missing or
+    /// damaged written anew. Not with `against=bill`.
     #[param(required = false, example = false)]
     repair: bool,
     /// `true`: what agrees is listed, too. Only with `against=meters`.

@@ -1,9 +1,9 @@
 //! What the hourly check has counted: the next one goes on from there.
 //!
-//! Counting the records of a whole quota window every hour would cost the same however little is new. So the meters that
-//! the check has counted itself are kept as images, with the recorded overage and the position up to which they count.
-//! The next check reads the records behind that position, and compares the accounts that these are of. Accounts that did
-//! not agree are compared again until they do.
+//! Counting the records of a whole quota window every hour would cost the same however little is new. So the meters
+//! that the check has counted itself are kept as images, with the recorded overage and the position up to which they
+//! count. The next check reads the records behind that position, and compares the accounts that these are of. Accounts
+//! that did not agree are compared again until they do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;

@@ -4,7 +4,7 @@
 //! key <public key> <link> <signature>
 //! segment <first> <slots> <whole records> <digest of the file> <digest of the sums> <link> <signature>
 //! pruned <before> <nanoseconds since 1970> <link> <signature>
-//! rollup <from hour> <until hour> <records before> <closed at> <hourly before> <rows> <digest of the rows> <link> <signature>
+//! rollup <from hour> <until hour> <records before> <closed at> <hourly before> <rows> <digest> <link> <signature>
 //! shed <before hour> <nanoseconds since 1970> <link> <signature>
 //! reopened <from hour> <nanoseconds since 1970> <link> <signature>
 //! ```

@@ -36,8 +36,8 @@ struct Event<'r> {
     payload: serde_json::Map<String, serde_json::Value>,
 }
 
-/// A row without an account has nobody to be billed, one of a test key is never billed, and one that comes to nothing is
-/// no event.
+/// A row without an account has nobody to be billed, one of a test key is never billed, and one that comes to nothing
+/// is no event.
 pub(super) fn write(
     out: &mut impl Write,
     node: &str,

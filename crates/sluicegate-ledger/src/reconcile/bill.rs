@@ -156,7 +156,8 @@ mod tests {
         assert_eq!(
             read(bill).unwrap_err(),
             [
-                "line 3, column 2: `yesterday` is not the beginning of a quarter of an hour, such as 2026-11-16T05:15:00Z",
+                "line 3, column 2: `yesterday` is not the beginning of a quarter of an hour, such as \
+                 2026-11-16T05:15:00Z",
                 "line 4, column 3: `1.5` is not a whole number",
                 "line 5: it has 2 columns where the header has 3",
                 "line 6, column 3: `` is not a whole number",

@@ -7,11 +7,11 @@
 //! ```
 //!
 //! `unit` is 1 for requests; `env` is 1 for live and 2 for test. Version 1 had zeros there: its records count requests,
-//! and as live. A unit or an environment that this program does not know is taken for that of a newer version, never for
-//! another.
+//! and as live. A unit or an environment that this program does not know is taken for that of a newer version, never
+//! for another.
 //!
-//! `skipped` and `reserved` are the settlement of a refund or a correction. Older programs wrote zeros there. Everything
-//! else is the same in both versions.
+//! `skipped` and `reserved` are the settlement of a refund or a correction. Older programs wrote zeros there.
+//! Everything else is the same in both versions.
 //!
 //! The checksum covers the record's position too: bytes that stray to another slot are not taken for a record.
 //! The first word is never zero and is written last, so a slot whose first word is zero holds no whole record.

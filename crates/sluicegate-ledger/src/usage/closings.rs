@@ -72,8 +72,8 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<Closing>, BookError> {
     Ok(closings)
 }
 
-/// The first hour all of whose records are still there if those before `first` are gone: what is gone was written before
-/// the first closing behind it, and lies in the hour of that or in an earlier one.
+/// The first hour all of whose records are still there if those before `first` are gone: what is gone was written
+/// before the first closing behind it, and lies in the hour of that or in an earlier one.
 pub(super) fn first_whole_hour(closings: &[Closing], first: Position) -> Hour {
     if first == Position(0) {
         return Hour::FIRST;

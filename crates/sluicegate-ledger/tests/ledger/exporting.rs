@@ -43,7 +43,8 @@ fn comma_separated_values_have_a_header_and_quotes_where_they_need_them() {
          2026-09-21T13:00:00Z,,,,tier_2,false,false,1,10,0,0,10,0,2026-09-21T13:00:00Z,requests,live\n\
          2026-09-21T13:00:00Z,acct_1,key_10,\"convert, \"\"fast\"\"\",tier_2,false,false,1,10,0,3,7,4,\
          2026-09-21T13:00:00Z,requests,live\n\
-         2026-09-21T13:00:00Z,acct_1,key_10,route_5,tier_2,false,true,1,10,0,0,10,0,2026-09-21T13:00:00Z,requests,live\n\
+         2026-09-21T13:00:00Z,acct_1,key_10,route_5,tier_2,false,true,1,10,0,0,10,0,\
+         2026-09-21T13:00:00Z,requests,live\n\
          2026-09-21T14:00:00Z,acct_2,key_20,\"convert, \"\"fast\"\"\",tier_2,false,false,0,0,0,2,-2,0,\
          2026-09-21T14:00:00Z,requests,live\n\
          2026-09-21T15:00:00Z,acct_1,key_10,\"convert, \"\"fast\"\"\",tier_2,false,false,1,100,0,0,100,0,\

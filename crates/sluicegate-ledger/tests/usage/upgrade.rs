@@ -20,7 +20,8 @@ fn book_of_version_1(path: &std::path::Path) {
     let (first, second) = (hour(0).number(), hour(1).number());
     let rows = format!(
         "INSERT INTO progress VALUES (1, 0, 3, 3, 0, 0);
-         INSERT INTO hours VALUES ({first}, 1, 10, 3, 4, 0, 2, 15, 0, 0, 0, 0), ({second}, 1, 10, 3, 4, 2, 1, 7, 0, 0, 0, 0);
+         INSERT INTO hours VALUES ({first}, 1, 10, 3, 4, 0, 2, 15, 0, 0, 0, 0),
+                                  ({second}, 1, 10, 3, 4, 2, 1, 7, 0, 0, 0, 0);
          INSERT INTO account_hours VALUES (1, {first}, 0, 2, 15, 0, 0, 0, 0), (1, {second}, 2, 1, 7, 0, 0, 0, 0);
          INSERT INTO closings VALUES ({second}, 2, {closed});
          PRAGMA application_id = 1416588373;

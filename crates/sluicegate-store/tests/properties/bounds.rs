@@ -143,8 +143,8 @@ fn live(driver: &mut Driver, lives: &[(u64, bool, Life)]) -> Vec<Used> {
                 }
             }
             Life::More { ago, excess } => {
-                // No bucket owes more than 31 days for a cost, and counts stop at 2^53 − 1. What is cut off there is not
-                // what this is about.
+                // No bucket owes more than 31 days for a cost, and counts stop at 2^53 − 1. What is cut off there is
+                // not what this is about.
                 if ended(ago).is_some()
                     && owed_after(driver, *excess) < Nanos::from_secs(31 * 86_400)
                     && counted_after(driver, *excess) <= Amount::MAX

@@ -184,8 +184,8 @@ proptest! {
                         prop_assert_eq!(outcome, Outcome::Admitted { overage: 0 });
                     }
                 }
-                // A limit at the largest number is never exceeded: counts stop there. What is billed is not refused, and
-                // what of it is overage the model says.
+                // A limit at the largest number is never exceeded: counts stop there. What is billed is not refused,
+                // and what of it is overage the model says.
                 if reading.remaining < capacity && capacity < Amount::MAX && !slots && !limit.excess.is_billed() {
                     let outcome = ask(reading.remaining + 1);
                     prop_assert!(!matches!(outcome, Outcome::Admitted { .. }), "{outcome:?}");

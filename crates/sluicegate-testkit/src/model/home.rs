@@ -50,8 +50,8 @@ impl Home {
         Answer { outcome, readings: views.iter().map(View::reading).collect() }
     }
 
-    /// Gives back `charge.cost` of the `reserved` units that were charged at `charged_at`; a concurrency charge releases
-    /// `slot` instead. Says by how much the overage fell.
+    /// Gives back `charge.cost` of the `reserved` units that were charged at `charged_at`; a concurrency charge
+    /// releases `slot` instead. Says by how much the overage fell.
     ///
     /// `charge.rule` and `charge.period` are those of `now`, not those of `charged_at`. A meter that was never
     /// charged has nothing to give back. Nothing is given back of what is due on refusal.

@@ -12,8 +12,8 @@ pub(crate) fn preset(name: &str) -> String {
     std::fs::read_to_string(folder.join(name)).unwrap()
 }
 
-/// Charges this much to the quota of an account in one request, under negotiated limits: the same quota, and no rate that
-/// would owe it as well. The account keeps these limits until it is given others.
+/// Charges this much to the quota of an account in one request, under negotiated limits: the same quota, and no rate
+/// that would owe it as well. The account keeps these limits until it is given others.
 #[track_caller]
 pub(crate) fn spend(bed: &Bed, account: &str, key: &str, cost: u64, quota: &Value) {
     let path = format!("/admin/v1/accounts/{account}/custom");

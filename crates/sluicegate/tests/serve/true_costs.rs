@@ -1,5 +1,5 @@
-//! What a request cost in the end, through the real binary, in memory and on Redis: a failing upstream sees no more than
-//! the rate, and a true cost is owed in full.
+//! What a request cost in the end, through the real binary, in memory and on Redis: a failing upstream sees no more
+//! than the rate, and a true cost is owed in full.
 
 use std::io::Read as _;
 use std::net::TcpStream;

@@ -69,7 +69,8 @@ fn given(body: &LedgerBody, needed: Nanos, usual: LedgerSettings, sink: &mut Sin
     if let (Some(at), Some(kept)) = (body.raw.given(), raw)
         && kept < needed
     {
-        let message = "records must be kept for the longest quota window and 3 days: meters are counted again from them";
+        let message = "records must be kept for the longest quota window and 3 days: meters are counted again from \
+                       them";
         sink.report(at.place, message, format!("write at least {}", shortest(needed)));
         raw = None;
     }

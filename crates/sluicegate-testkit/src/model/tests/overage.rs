@@ -1,3 +1,5 @@
+//! Overage follows from what was used, also after a change of the limit.
+
 use super::*;
 
 const MINUTE: u64 = 60 * S;

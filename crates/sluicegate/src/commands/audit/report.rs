@@ -104,8 +104,8 @@ fn advice(bad: &FirstBad) -> &'static str {
             "what it stands beside is proven; restore this file from a backup, so that changes can be named again"
         }
         Why::Rollup => {
-            "the records are proven: `sluicegate usage reconcile --against records --repair --yes` counts them again, as \
-             far back as they are kept; restore what is older from a backup"
+            "the records are proven: `sluicegate usage reconcile --against records --repair --yes` counts them again, \
+             as far back as they are kept; restore what is older from a backup"
         }
         Why::Cut => "a line that a crash cut off is taken away when the server starts; then verify again",
         _ => {
