@@ -63,8 +63,8 @@ impl DecisionClient {
         }
     }
 
-    /// Holds a permit for longer: `hold_for` from now on, from 1 second to 24 hours. The permit in the answer replaces the
-    /// one that is renewed.
+    /// Holds a permit for longer: `hold_for` from now on, from 1 second to 24 hours. The permit in the answer replaces
+    /// the one that is renewed.
     pub async fn renew(&self, permit: &Permit, hold_for: Duration) -> Result<Renewed, CallError> {
         self.transport.renew(permit, hold_for).await
     }

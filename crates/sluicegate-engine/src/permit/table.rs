@@ -1,7 +1,8 @@
 //! The permits that this process has finished, each with the answer that every later finish gets.
 //!
-//! They are remembered for as long as a permit can live and be finished late. Beyond the bound the oldest are forgotten,
-//! and a watermark refuses what may have been among them: too late is an answer, twice is not.
+//! They are remembered for as long as a permit can live and be finished late. Beyond the bound the oldest are
+//! forgotten, and a watermark refuses every permit that is as old: it may have been finished, and is never settled
+//! twice.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,10 +1,10 @@
-//! Finishing permits of services where several nodes share a store: one node settles each, whoever is asked.
+//! Finishing permits of services where several nodes share a store: one node settles each permit.
 //!
-//! A node claims the permit in the store, with the answer. Who finds a claim gives its answer. What the request cost more
-//! or less is recorded after the claim; so that a process which is killed between the two loses nothing, a record that
-//! settles nothing announces the claim before (`CLAIMS`), and its position is the token of the claim. The next process
-//! makes every claim again that was announced and not recorded, and records those that are its own. The store sees the
-//! difference only by the journal, which settles each record once.
+//! A node claims the permit in the store, with the answer. A node that finds a claim gives its answer. What the request
+//! cost more or less is recorded after the claim. A process that is killed between the two loses nothing: a record
+//! that settles nothing announces the claim before it (`CLAIMS`), and its position is the token of the claim. The next
+//! process makes every claim again that was announced and not recorded, and records those that are its own. The store
+//! gets the difference only from the journal, which settles each record once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -218,7 +218,7 @@ impl Engine {
                 Some(answer_of(stands))
             }
             Err(QueryError::NotSent) if tried == Try::First => {
-                // It has not happened. Whoever finishes it next announces another one.
+                // It has not happened. The next finish announces another claim.
                 shared.claiming.open.lock().remove(&decision);
                 None
             }

@@ -1,4 +1,4 @@
-//! Permits where several nodes share a Redis: finished at any of them, settled once, whoever is killed or cut off.
+//! Permits where several nodes share a Redis: finished at any of them, settled once, with nodes killed and cut off.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -136,7 +136,7 @@ async fn of_many_finishes_at_two_nodes_one_settles_and_all_have_its_answer() {
     assert_eq!(one.ledger() + other.ledger(), i128::from(total));
 }
 
-/// A node behind a network that fails, and one beside it.
+/// A node behind a network that fails, and another one on the same Redis.
 async fn behind_chaos() -> (RedisServer, ChaosProxy, Node, Node, String) {
     let redis = RedisServer::new(Kind::Redis);
     let chaos = ChaosProxy::start(redis.address());

@@ -1,4 +1,4 @@
-//! Permits through the real binary: leases that travel between nodes and over restarts, settled once, by whoever.
+//! Permits through the real binary: leases that travel between nodes and over restarts, settled once.
 
 use std::io::ErrorKind;
 use std::sync::Barrier;

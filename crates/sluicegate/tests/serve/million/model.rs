@@ -104,6 +104,9 @@ impl Count {
             self.meters[charge.meter].used -= difference;
             self.total -= difference;
             self.records += 1;
+        } else {
+            // It says only that the permit is finished.
+            self.records += 1;
         }
     }
 
