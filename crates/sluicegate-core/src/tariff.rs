@@ -55,7 +55,7 @@ pub enum Charges {
     One(LimitId),
 }
 
-/// Some of the limits of a tariff, by their places in the tier.
+/// Some of the limits of a tariff, by their places (see `places_of`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LimitPlaces(u16);
 
@@ -124,6 +124,21 @@ struct Line {
     test: Option<Box<Limit>>,
 }
 
+/// The limits that a tier has by keys of its own. In every tier they have the same places, so that a record means the same
+/// limits after a change of the tier.
+const COMMON_LIMITS: [&str; 3] = ["rate", "concurrency", "quota"];
+
+/// The places of the limits of a tier: every limit has one of its own. The common ones come first; places that they do not
+/// take are the last that others get.
+fn places_of(tier: &Tier) -> Vec<u8> {
+    let common =
+        |name: &str| (0..).zip(COMMON_LIMITS).find(|(_, common)| *common == name).map(|(place, _)| place);
+    let names: Vec<Option<u8>> = tier.limits.iter().map(|entry| common(entry.limit.name.as_str())).collect();
+    let free = (0..3).filter(|place| !names.contains(&Some(*place)));
+    let mut others = (3..16).chain(free);
+    names.iter().map(|place| place.or_else(|| others.next()).unwrap_or(u8::MAX)).collect()
+}
+
 /// A tier as one account has it.
 #[derive(Debug)]
 pub struct Tariff {
@@ -138,7 +153,7 @@ pub struct Tariff {
 impl Tariff {
     /// The tariff of an account with this tier. `enter` gives limits their numbers in the book.
     pub fn new(tier: &Tier, calendar: &AccountCalendar, mut enter: impl FnMut(&Limit) -> LimitId) -> Self {
-        let lines = (0..).zip(&tier.limits).map(|(place, entry)| {
+        let lines = places_of(tier).into_iter().zip(&tier.limits).map(|(place, entry)| {
             let mut limit = entry.limit.clone();
             if let Rule::Calendar { calendar: ours, .. } = &mut limit.rule {
                 *ours = ours.for_account(calendar.zone.clone(), calendar.billing_day);

@@ -65,6 +65,18 @@ fn some_limits_can_be_left_out_of_what_a_request_cost_in_the_end() {
 }
 
 #[test]
+fn a_record_leaves_out_the_same_limits_after_a_change_of_the_tier() {
+    let (with_rate, without) = (plan("{rate: 10, quota: 100}"), plan("{quota: 100}"));
+    let quota = |plan: &Plan| plan.tariff.places(|limit| limit.name.as_str() == "quota");
+    assert_eq!(quota(&with_rate), quota(&without));
+    assert_eq!(charged(&without, Charges::AmountsBut(with_rate.tariff.rates())), ["quota"]);
+    let daily: String =
+        (0..16).map(|n| format!("l{n}: {{algorithm: sliding_log, limit: 3/day}}, ")).collect();
+    let many = plan(&format!("{{limits: {{{daily}}}}}"));
+    assert_eq!(many.tariff.rates(), LimitPlaces::ALL, "every limit has a place of its own");
+}
+
+#[test]
 fn a_repeat_owes_what_protects_the_service_and_nothing_that_is_sold() {
     let limits = "{small: {algorithm: sliding_window, limit: 3/day}, \
                   sold: {algorithm: sliding_window, limit: 9/day, axis: quota}}";

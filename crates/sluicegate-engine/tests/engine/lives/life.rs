@@ -163,9 +163,7 @@ impl Life {
     /// A service has asked again for what it was admitted before: it holds the slot of the first once more.
     pub(crate) fn rejoined(&mut self, cost: u64, name: &str, now: Timestamp) -> Option<&mut Held> {
         self.rate.admit(now.as_nanos(), cost);
-        let held = self.open.iter_mut().find(|held| held.name.as_deref() == Some(name))?;
-        held.slot_until = held.slot_until.max(now.plus(Nanos::from_secs(LEASE_S)));
-        Some(held)
+        self.open.iter_mut().find(|held| held.name.as_deref() == Some(name))
     }
 
     fn hold(&mut self, handle: Handle, reserved: u64, cost: u64, name: Option<String>, now: Timestamp) {

@@ -177,8 +177,8 @@ impl World {
     /// A service was given the permit of its first request again.
     fn rejoin(&mut self, life: &mut Life, cost: u64, name: &str, (text, ends): (String, Timestamp)) {
         if let Some(held) = life.rejoined(cost, name, self.now) {
-            held.slot_until = held.slot_until.max(ends);
-            held.handle = Handle::Service { text, ends: held.slot_until };
+            held.slot_until = ends;
+            held.handle = Handle::Service { text, ends };
             return;
         }
         // The first is finished: so is this one, with the same answer.
