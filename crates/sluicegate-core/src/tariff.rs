@@ -124,12 +124,12 @@ struct Line {
     test: Option<Box<Limit>>,
 }
 
-/// The limits that a tier has by keys of its own. In every tier they have the same places, so that a record means the same
-/// limits after a change of the tier.
+/// The limits that a tier has by keys of its own. In every tier they have the same places, so that a record means
+/// the same limits after a change of the tier.
 const COMMON_LIMITS: [&str; 3] = ["rate", "concurrency", "quota"];
 
-/// The places of the limits of a tier: every limit has one of its own. The common ones come first; places that they do not
-/// take are the last that others get.
+/// The places of the limits of a tier: every limit has one of its own. The common ones come first; places that they
+/// do not take are the last that others get.
 fn places_of(tier: &Tier) -> Vec<u8> {
     let common =
         |name: &str| (0..).zip(COMMON_LIMITS).find(|(_, common)| *common == name).map(|(place, _)| place);

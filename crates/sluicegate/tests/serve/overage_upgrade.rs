@@ -1,4 +1,5 @@
-//! What versions have left behind whose meters knew no overage: what was billed stays billed, and usage goes on from there.
+//! What versions have left behind whose meters knew no overage: what was billed stays billed, and usage goes on from
+//! there.
 
 use sluicegate_testkit::faketime::WallClock;
 use sluicegate_testkit::redis::{Engine, RedisLaunch};

@@ -58,8 +58,8 @@ impl Statement {
     }
 }
 
-/// The rate of an account over what its requests cost in the end: `burst + amount × length` in every interval that ends
-/// with an admission.
+/// The rate of an account over what its requests cost in the end: `burst + amount × length` in every interval that
+/// ends with an admission.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RateLog {
     /// When, how much, and whether it was an admission. An excess counts when it was charged.
