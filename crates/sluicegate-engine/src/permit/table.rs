@@ -126,7 +126,9 @@ mod tests {
         table.hold(id).finish(ANSWER, now);
         table.hold(id).finish(Finished { reserved: 5, settled: 9 }, now);
         table.sweep(now.plus(sluicegate_core::time::Nanos(FINISHED_REMEMBERED.0 - 1)));
-        assert_eq!((table.hold(id).finished(), table.hold(id).may_be_forgotten()), (Some(ANSWER), false));
+        let held = table.hold(id);
+        assert_eq!((held.finished(), held.may_be_forgotten()), (Some(ANSWER), false));
+        drop(held);
         table.sweep(now.plus(FINISHED_REMEMBERED));
         assert_eq!(table.hold(id).finished(), None);
     }
