@@ -53,6 +53,6 @@ fn number(sum: i128) -> i64 {
 }
 
 /// The beginning of a part of time as text.
-fn text(start: impl ToString) -> String {
+fn text(start: impl ToString + Copy) -> String {
     start.to_string()
 }

@@ -59,11 +59,16 @@ pub(super) fn ledger(
     match field {
         Field::Absent => Some(usual),
         Field::Wrong => None,
-        Field::Given(at) => given(&at.value, needed, usual, sink),
+        Field::Given(at) => given(&at.value, needed, &usual, sink),
     }
 }
 
-fn given(body: &LedgerBody, needed: Nanos, usual: LedgerSettings, sink: &mut Sink) -> Option<LedgerSettings> {
+fn given(
+    body: &LedgerBody,
+    needed: Nanos,
+    usual: &LedgerSettings,
+    sink: &mut Sink,
+) -> Option<LedgerSettings> {
     let retain = kept_for(&body.retain, usual.retain, sink);
     let mut raw = kept_for(&body.raw, usual.raw, sink);
     if let (Some(at), Some(kept)) = (body.raw.given(), raw)
