@@ -285,6 +285,13 @@ impl Record {
     }
 }
 
+impl Record {
+    /// The number of the key together with its environment, as limits want it; nothing: there is no key.
+    pub fn tagged_key_number(&self) -> Option<NonZeroU32> {
+        NonZeroU32::new(self.key_number).map(|number| self.env.tag(number))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,12 +329,5 @@ mod tests {
             assert_eq!(claim.claims(), Some(record));
             assert_eq!((record.finished(), record.claims()), (Some((5, settled)), None));
         }
-    }
-}
-
-impl Record {
-    /// The number of the key together with its environment, as limits want it; nothing: there is no key.
-    pub fn tagged_key_number(&self) -> Option<NonZeroU32> {
-        NonZeroU32::new(self.key_number).map(|number| self.env.tag(number))
     }
 }
