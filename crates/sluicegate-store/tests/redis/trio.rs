@@ -71,7 +71,8 @@ pub(crate) struct Trio<'b> {
 impl<'b> Trio<'b> {
     pub(crate) fn new(bed: &'b Bed, calls: Calls, home: HomeId, terms: &[Terms], start: Timestamp) -> Self {
         let limits = terms.iter().enumerate().map(|(meter, terms)| limit(meter, terms)).collect();
-        let now = Timestamp::from_nanos(start.as_nanos() / MICRO * MICRO);
+        // An overdrawn bucket is written with a microsecond less, so 1970 begins one later.
+        let now = Timestamp::from_nanos((start.as_nanos() / MICRO * MICRO).max(MICRO));
         Self {
             bed,
             home,
@@ -96,7 +97,8 @@ impl<'b> Trio<'b> {
                 Event::Nothing | Event::Sweep => {}
                 Event::Later(nanos) => self.now = self.now.plus(Nanos(whole(*nanos))),
                 Event::Earlier(nanos) => {
-                    self.now = Timestamp::from_nanos(self.now.as_nanos().saturating_sub(whole(*nanos)));
+                    let earlier = self.now.as_nanos().saturating_sub(whole(*nanos));
+                    self.now = Timestamp::from_nanos(earlier.max(MICRO));
                 }
                 Event::Edit { meter, terms } => self.edit(*meter, terms),
                 Event::Peek { meters, cost, expects } => {

@@ -69,6 +69,8 @@ pub(crate) struct Life {
     pub(crate) tier: &'static str,
     pub(crate) statement: Statement,
     pub(crate) open: Vec<Held>,
+    /// Those that will not be finished, while they matter.
+    abandoned: Vec<Held>,
     /// Whether anything was charged since the tier or the policy changed last.
     pub(crate) charged_since_change: bool,
     rate: RateLog,
@@ -86,6 +88,7 @@ impl Life {
             tier,
             statement,
             open: Vec::new(),
+            abandoned: Vec::new(),
             charged_since_change: true,
             rate: RateLog::default(),
             rate_epoch: 0,
@@ -118,7 +121,7 @@ impl Life {
 
     /// How many slots are held.
     pub(crate) fn slots(&self, now: Timestamp) -> usize {
-        self.open.iter().filter(|held| now < held.slot_until).count()
+        self.open.iter().chain(&self.abandoned).filter(|held| now < held.slot_until).count()
     }
 
     /// Whether a request under this name would be a free repeat of which decision.
@@ -163,7 +166,8 @@ impl Life {
     /// A service has asked again for what it was admitted before: it holds the slot of the first once more.
     pub(crate) fn rejoined(&mut self, cost: u64, name: &str, now: Timestamp) -> Option<&mut Held> {
         self.rate.admit(now.as_nanos(), cost);
-        self.open.iter_mut().find(|held| held.name.as_deref() == Some(name))
+        let named = |held: &&mut Held| held.name.as_deref() == Some(name);
+        self.open.iter_mut().chain(&mut self.abandoned).find(named)
     }
 
     fn hold(&mut self, handle: Handle, reserved: u64, cost: u64, name: Option<String>, now: Timestamp) {
@@ -220,19 +224,30 @@ impl Life {
     /// The process was killed: its requests died with it, and how attempts have ended is not known. What services
     /// hold they still hold.
     pub(crate) fn killed(&mut self) {
-        self.open.retain(|held| matches!(held.handle, Handle::Service { .. }));
+        for held in [&mut self.open, &mut self.abandoned] {
+            held.retain(|held| matches!(held.handle, Handle::Service { .. }));
+        }
         for state in self.names.values_mut() {
             state.delivered = true;
         }
     }
 
-    /// Forgets requests that are too old to be finished. What they reserved stays charged.
+    /// Forgets requests that are too old to be finished, and those of a period that is over: their end would count in
+    /// the period of now. What they reserved stays charged, and their slots are held until their leases end.
     pub(crate) fn abandon_old(&mut self, now: Timestamp) {
-        let day = Nanos::from_secs(DAY_S);
-        self.open.retain(|held| match &held.handle {
-            Handle::Process(_) => now < held.charged_at.plus(day),
-            Handle::Service { ends, .. } => now < ends.plus(day),
+        let (day, start) = (Nanos::from_secs(DAY_S), self.period_start(now));
+        let (open, old) = std::mem::take(&mut self.open).into_iter().partition(|held| {
+            let in_time = match &held.handle {
+                Handle::Process(_) => now < held.charged_at.plus(day),
+                Handle::Service { ends, .. } => now < ends.plus(day),
+            };
+            in_time && self.period_start(held.charged_at) == start
         });
+        self.open = open;
+        // As long as their slots are held, or a service may ask for them again.
+        let matters = |held: &Held| now < held.slot_until || now < held.charged_at.plus(day);
+        self.abandoned.retain(matters);
+        self.abandoned.extend(<Vec<Held>>::into_iter(old).filter(matters));
     }
 
     /// That every interval kept the bound of the rate.
