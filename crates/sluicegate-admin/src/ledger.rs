@@ -57,7 +57,10 @@ pub(crate) struct CheckBody {
     /// When.
     #[schema(format = DateTime, example = "2026-11-16T08:15:00.000Z")]
     at: String,
-    /// How many quotas were compared.
+    /// How many records were read: at first all that a quota counts, then those that are new since the check before.
+    #[schema(example = 1_800)]
+    records: u64,
+    /// How many quotas were compared: those with new records, and those that did not agree.
     #[schema(example = 42)]
     quotas: u64,
     /// How many of them do not agree.
@@ -84,9 +87,9 @@ pub(crate) struct ChainBody {
 }
 
 impl From<LastCheck> for CheckBody {
-    fn from(LastCheck { at, quotas, drifting, units }: LastCheck) -> Self {
+    fn from(LastCheck { at, records, quotas, drifting, units }: LastCheck) -> Self {
         let units = u64::try_from(units).unwrap_or(u64::MAX);
-        Self { at: instant::text(at), quotas, drifting, units }
+        Self { at: instant::text(at), records, quotas, drifting, units }
     }
 }
 

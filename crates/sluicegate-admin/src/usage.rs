@@ -7,7 +7,6 @@ mod sheet;
 pub(crate) mod show;
 
 use sluicegate_engine::books::{AskError, CompareError, Which};
-use sluicegate_ledger::Hour;
 use sluicegate_store::directory::What;
 
 use super::problem::{Error, Problem};
@@ -53,7 +52,7 @@ fn number(sum: i128) -> i64 {
     i64::try_from(sum).unwrap_or(if sum < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// The hour as text.
-fn text(hour: Hour) -> String {
-    hour.to_string()
+/// The beginning of a part of time as text.
+fn text(start: impl ToString + Copy) -> String {
+    start.to_string()
 }

@@ -102,7 +102,7 @@ fn asking(options: &Options) -> Result<Vec<Figure>> {
             let watch = stopwatch();
             let usage = book.query(&spool, &query)?;
             took.push(watch.elapsed().as_secs_f64() * 1e3);
-            let hours = usage.series.iter().map(|point| point.start).collect::<Vec<Hour>>();
+            let hours = usage.series.iter().map(|point| point.start.hour()).collect::<Vec<Hour>>();
             ensure!(query.step != Step::Hour || hours.len() == options.hours as usize, "hours are missing");
         }
         figures.push(figure(name, "ms", median(took), Some(QUERY_MS_TARGET)));

@@ -90,5 +90,5 @@ impl Contestant for Ours {
 
 fn limit(name: &str, axis: Axis, per: Per, rule: Rule) -> Result<Limit> {
     let name = LimitName::new(name).context("a valid name")?;
-    Ok(Limit { name, axis, per, rule, excess: Excess::Refuse(RefusalStatus::TooManyRequests) })
+    Ok(Limit { name, axis, per, rule, excess: Excess::Refuse(RefusalStatus::TooManyRequests), sold: None })
 }

@@ -14,7 +14,7 @@ mod wire;
 pub use check::{Caller, Check, Finish, Visitor};
 pub use client::DecisionClient;
 pub use error::{AddressError, CallError, Cause, Problem};
-pub use response::{Decision, Finished, LimitStatus, Permit};
+pub use response::{Decision, Finished, LimitStatus, Permit, Renewed};
 
 /// The most checks in one batch.
 pub const BATCH_MAX: usize = 1_000;

@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::image::{BadImage, decode_entry, encode_entry};
+use crate::image::{BadImage, EntryImage, decode_entry, encode_entry};
 use crate::limit::{Limit, LimitName};
-use crate::rule::Rule;
+use crate::meter::Terms;
+use crate::rule::{Amount, Rule};
 
 /// The number of a limit in the book.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -34,6 +35,7 @@ impl LimitId {
 struct Entry {
     name: LimitName,
     rule: Rule,
+    included: Option<Amount>,
     image: Image,
 }
 
@@ -67,8 +69,8 @@ impl LimitBook {
     pub fn from_images(images: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<Self, BadImage> {
         let mut book = Self::default();
         for image in images {
-            let (name, rule) = decode_entry(image.as_ref())?;
-            book.add(name, rule, Image(image.as_ref().into()));
+            let EntryImage { name, rule, included } = decode_entry(image.as_ref())?;
+            book.add(Entry { name, rule, included, image: Image(image.as_ref().into()) });
         }
         Ok(book)
     }
@@ -81,21 +83,43 @@ impl LimitBook {
     }
 
     /// The number of `limit`: the one it has already, or a new one. Limits that differ only in what a refusal
-    /// looks like share a number, for they read a meter alike.
+    /// looks like share a number, for they read a meter alike; what is billed from another amount on does not.
     pub fn enter(&mut self, limit: &Limit) -> LimitId {
         let image = Image::of(limit);
         match self.by_image.get(&image) {
             Some(id) => *id,
-            None => self.add(limit.name.clone(), limit.rule.clone(), image),
+            None => {
+                let (name, rule) = (limit.name.clone(), limit.rule.clone());
+                self.add(Entry { name, rule, included: limit.included(), image })
+            }
         }
     }
 
     #[expect(clippy::expect_used, reason = "four thousand million different limits do not fit any memory")]
-    fn add(&mut self, name: LimitName, rule: Rule, image: Image) -> LimitId {
+    fn add(&mut self, entry: Entry) -> LimitId {
         let id = LimitId(u32::try_from(self.entries.len()).expect("fewer than 2^32 limits"));
-        self.by_image.entry(image.clone()).or_insert(id);
-        self.entries.push(Entry { name, rule, image });
+        self.by_image.entry(entry.image.clone()).or_insert(id);
+        self.entries.push(entry);
         id
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// As [`LimitBook::enter`], while the book has fewer than so many entries. Beyond that a limit that is new shares
+    /// the number of its [`Rule::family`].
+    pub fn enter_below(&mut self, limit: &Limit, entries_max: usize) -> LimitId {
+        if self.entries.len() < entries_max || self.find(limit).is_some() {
+            return self.enter(limit);
+        }
+        self.enter(&Limit { rule: limit.rule.family(), ..limit.clone() })
     }
 
     /// The number of `limit`, if it has one.
@@ -108,6 +132,11 @@ impl LimitBook {
         self.entries.get(id.0 as usize).map(|entry| &entry.rule)
     }
 
+    /// What meters that were written under this number depend on.
+    pub fn terms(&self, id: LimitId) -> Option<Terms<'_>> {
+        self.entries.get(id.0 as usize).map(|entry| Terms { rule: &entry.rule, included: entry.included })
+    }
+
     /// Whether the limit under this number has that name: limits of one name share a meter, whatever their rules.
     pub fn is_named(&self, id: LimitId, name: &LimitName) -> bool {
         self.entries.get(id.0 as usize).is_some_and(|entry| entry.name == *name)
@@ -117,7 +146,7 @@ impl LimitBook {
 impl Image {
     fn of(limit: &Limit) -> Self {
         let mut image = Vec::new();
-        encode_entry(&limit.name, &limit.rule, &mut image);
+        encode_entry(&limit.name, limit.terms(), &mut image);
         Self(image.into())
     }
 }
@@ -128,7 +157,7 @@ mod tests {
 
     use super::*;
     use crate::limit::{Axis, Excess, Per, RefusalStatus};
-    use crate::rule::{Amount, Windowed};
+    use crate::rule::Windowed;
     use crate::time::Window;
 
     thread_local! {
@@ -147,6 +176,7 @@ mod tests {
             per: Per::Account,
             rule: Rule::FixedWindow(Windowed { limit, window }),
             excess: Excess::Refuse(RefusalStatus::TooManyRequests),
+            sold: None,
         }
     }
 

@@ -12,7 +12,7 @@ mod entry;
 mod meter;
 mod reader;
 
-pub use entry::{decode_entry, encode_entry};
+pub use entry::{EntryImage, decode_entry, encode_entry};
 pub use meter::{Written, decode_meter, encode_meter};
 pub use reader::{Reader, put_number};
 

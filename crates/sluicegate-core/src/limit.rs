@@ -3,8 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::calendar::CalendarUnit;
+use crate::meter::Terms;
 use crate::policy::Percent;
-use crate::rule::{Amount, Rule, SLIDING_LOG_ENTRY_BYTES, bound};
+use crate::rule::{Amount, Rule, SLIDING_LOG_ENTRY_BYTES, Windowed, bound};
+use crate::time::Nanos;
 
 /// The name of a limit: 1 to 64 characters of `a-z 0-9 . _ -`, starting with a letter or digit.
 ///
@@ -191,15 +194,62 @@ pub struct Limit {
     pub rule: Rule,
     /// What happens to a request that does not fit.
     pub excess: Excess,
+    /// What the plan sold, where the rule has another size for now: what is admitted is scaled, what is billed is not.
+    /// Nothing: what the rule says.
+    pub sold: Option<Amount>,
 }
 
 impl Limit {
+    /// What is included in each period before overage is billed. Nothing where none is: only windows that end as a
+    /// whole have periods that a bill can name.
+    #[inline]
+    pub fn included(&self) -> Option<Amount> {
+        if !self.excess.is_billed() {
+            return None;
+        }
+        match &self.rule {
+            Rule::FixedWindow(Windowed { limit, .. }) | Rule::Calendar { limit, .. } => {
+                Some(self.sold.unwrap_or(*limit))
+            }
+            _ => None,
+        }
+    }
+
+    /// What its meters depend on.
+    pub fn terms(&self) -> Terms<'_> {
+        Terms { rule: &self.rule, included: self.included() }
+    }
+
     /// Whether a request counts that repeats one which was charged already. What protects the service counts it, or one
     /// name would be worth any number of requests; what is sold does not.
     pub fn counts_repeats(&self) -> bool {
         match self.axis {
             Axis::Rate | Axis::Concurrency => true,
             Axis::Quota | Axis::Conduct => matches!(self.rule, Rule::Concurrency { .. }),
+        }
+    }
+
+    /// The same limit for test keys, where theirs is another: nobody is billed for them, so a quota ends where it ends.
+    pub(crate) fn for_test_keys(&self) -> Option<Self> {
+        let status = match self.excess {
+            Excess::Refuse(_) => return None,
+            Excess::BillOverage => RefusalStatus::TooManyRequests,
+            Excess::BillUpTo(cap) => cap.status,
+        };
+        Some(Self { excess: Excess::Refuse(status), ..self.clone() })
+    }
+
+    /// For how long what is used of a quota counts: the period of a calendar, or all windows that count. Nothing for
+    /// what is no quota.
+    pub fn quota_window(&self) -> Option<Nanos> {
+        match &self.rule {
+            Rule::Concurrency { .. } => None,
+            _ if self.axis != Axis::Quota => None,
+            Rule::Calendar { calendar, .. } => Some(match calendar.unit() {
+                CalendarUnit::Day => Nanos::from_secs(86_400),
+                CalendarUnit::Month | CalendarUnit::BillingMonth => Nanos::from_secs(31 * 86_400),
+            }),
+            rule => Some(rule.counts_for()),
         }
     }
 
@@ -236,17 +286,17 @@ impl Limit {
         }
     }
 
-    /// The same limit with a share of its amount, and of its overage.
+    /// The same limit with a share of its amount, and of its overage. What is billed begins where it did.
     #[must_use]
     pub fn scaled(&self, share: Percent) -> Self {
         let excess = self.excess.resized(|cap| cap.share(share));
-        Self { rule: self.rule.scaled(share), excess, ..self.clone() }
+        Self { rule: self.rule.scaled(share), excess, sold: self.included(), ..self.clone() }
     }
 
-    /// The same limit for so many callers together.
+    /// The same limit for so many callers together. What is billed begins where it did.
     #[must_use]
     pub fn times(&self, callers: u64) -> Self {
         let excess = self.excess.resized(|cap| cap.times(callers));
-        Self { rule: self.rule.times(callers), excess, ..self.clone() }
+        Self { rule: self.rule.times(callers), excess, sold: self.included(), ..self.clone() }
     }
 }

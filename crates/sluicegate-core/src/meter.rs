@@ -1,12 +1,13 @@
 //! A meter: the state of one limit for one subject, whatever the algorithm.
 
 use crate::calendar::Period;
+use crate::overage::OverageBaseline;
 use crate::rule::concurrency::{SlotAsk, SlotId, SlotStep, Slots};
 use crate::rule::sliding_window::TwoCounts;
 use crate::rule::timeline::{Grain, Timeline, TimelineStep};
 use crate::rule::token_bucket::Tat;
 use crate::rule::window_count::WindowCount;
-use crate::rule::{Answer, Ask, Rule, Verdict, Windowed};
+use crate::rule::{Amount, Answer, Ask, Rule, Verdict, Windowed};
 use crate::time::{Nanos, Timestamp};
 
 /// A state that can be asked before it is changed.
@@ -20,8 +21,24 @@ pub trait State {
     /// [`Meter::bring_up`] is how its usage is kept.
     fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment<'_>) -> (Self::Step, Verdict);
 
+    /// What the overage of the period of now is counted from. Only a change of the tier or the policy makes one.
+    #[inline]
+    fn baseline(&self, rule: &Rule, moment: &Moment<'_>) -> OverageBaseline {
+        let _ = (rule, moment);
+        OverageBaseline::NONE
+    }
+
     /// Does what [`State::settle`] said.
     fn apply(&mut self, step: Self::Step);
+}
+
+/// What the meters of a limit depend on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Terms<'l> {
+    /// The algorithm and its numbers.
+    pub rule: &'l Rule,
+    /// What is included in each period before overage is billed. Nothing: none is billed.
+    pub included: Option<Amount>,
 }
 
 /// The state of a meter.
@@ -29,12 +46,23 @@ pub trait State {
 pub enum Meter {
     /// Of a token bucket, a fixed window or a calendar period.
     Small(SmallMeter),
+    /// Of a fixed window or a calendar period, in which the tier or the policy of a billed quota has changed.
+    Rebased(RebasedMeter),
     /// Of a two-count sliding window.
     Counts(TwoCounts),
     /// Of sliding buckets or a sliding log.
     Timeline(Timeline),
     /// Of a concurrency limit.
     Slots(Slots),
+}
+
+/// A count with what its overage is counted from, until its period ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RebasedMeter {
+    /// The count and the start of its window.
+    pub count: SmallMeter,
+    /// What overage in that window is counted from.
+    pub baseline: OverageBaseline,
 }
 
 /// The state of a meter that is one number and a half, as most are: a [`Tat`] under a token bucket, a
@@ -115,6 +143,18 @@ impl SmallMeter {
     fn count(self) -> WindowCount {
         WindowCount { count: self.value, start: self.extra }
     }
+
+    /// Whether a count is that of the window of now, or of a later one in which a clock that stepped back goes on.
+    fn is_current(self, rule: &Rule, moment: &Moment<'_>) -> bool {
+        let start = match rule {
+            Rule::FixedWindow(windowed) => windowed.aligned(moment.now).start,
+            Rule::Calendar { calendar, .. } => {
+                moment.period.copied().unwrap_or_else(|| calendar.period_at(moment.now)).start
+            }
+            _ => return false,
+        };
+        self.extra >= start.as_secs()
+    }
 }
 
 impl State for SmallMeter {
@@ -176,7 +216,11 @@ impl State for Meter {
         let now = moment.now;
         match rule {
             Rule::TokenBucket(_) | Rule::FixedWindow(_) | Rule::Calendar { .. } => {
-                let small = if let Self::Small(small) = self { *small } else { SmallMeter::default() };
+                let small = match (self, rule) {
+                    (Self::Small(small), _) => *small,
+                    (Self::Rebased(rebased), Rule::FixedWindow(_) | Rule::Calendar { .. }) => rebased.count,
+                    _ => SmallMeter::default(),
+                };
                 let (small, verdict) = small.settle(rule, ask, moment);
                 (Step::Small(small), verdict)
             }
@@ -191,7 +235,7 @@ impl State for Meter {
                 let ask = match ask {
                     Ask::Look => SlotAsk::Look,
                     Ask::Take(_) | Ask::TakeBeyond { .. } => SlotAsk::Take(moment.slot),
-                    Ask::Force(_) => SlotAsk::Renew(moment.slot),
+                    Ask::Force(_) | Ask::Drain(_) => SlotAsk::Renew(moment.slot),
                     Ask::Give { .. } => SlotAsk::Release(moment.slot),
                 };
                 let empty = Slots::default();
@@ -202,8 +246,18 @@ impl State for Meter {
         }
     }
 
+    fn baseline(&self, rule: &Rule, moment: &Moment<'_>) -> OverageBaseline {
+        match self {
+            Self::Rebased(rebased) if rebased.count.is_current(rule, moment) => rebased.baseline,
+            _ => OverageBaseline::NONE,
+        }
+    }
+
     fn apply(&mut self, step: Step) {
         match (step, &mut *self) {
+            (Step::Small(small), Self::Rebased(rebased)) if rebased.count.extra == small.extra => {
+                rebased.count = small;
+            }
             (Step::Small(small), _) => *self = Self::Small(small),
             (Step::Counts(counts), _) => *self = Self::Counts(counts),
             (Step::Timeline(step), Self::Timeline(timeline)) => timeline.apply(step),
@@ -235,30 +289,68 @@ impl Meter {
         }
     }
 
-    /// Makes a meter that was last written under `written` ready to be asked under `rule`, and says whether
+    /// Makes a meter that was last written under `written` ready to be asked under `terms`, and says whether
     /// that changed it.
     ///
-    /// Such a change comes from an edit of the policy or a step of the clock and not from a request, so it is
-    /// kept even where the request is refused.
-    pub fn bring_up(&mut self, written: &Rule, rule: &Rule, moment: &Moment<'_>) -> Readied {
+    /// Such a change comes from an edit of the policy, another tier or a step of the clock and not from a request, so
+    /// it is kept even where the request is refused.
+    pub fn bring_up(&mut self, written: Terms<'_>, terms: Terms<'_>, moment: &Moment<'_>) -> Readied {
         let mut readied = Readied::AsItWas;
         if let Self::Small(small) = self
-            && let Some(mended) = small.mended(written, moment.now)
+            && let Some(mended) = small.mended(written.rule, moment.now)
         {
             *small = mended;
             readied = Readied::Changed;
         }
-        if rule.reads_states_of(written) {
+        let reads = terms.rule.reads_states_of(written.rule);
+        if reads && terms.included == written.included {
             return readied;
         }
-        *self = self.carried_over(written, rule, moment);
+        let baseline = self.baseline_under(written, terms, moment);
+        if !reads {
+            *self = self.carried_over(written.rule, terms.rule, moment);
+        }
+        // Nothing that was used was carried over into the other window: it has no period yet that has a baseline.
+        let has_period = reads || baseline.used > 0;
+        self.rebase(if has_period { baseline } else { OverageBaseline::NONE });
         Readied::Changed
+    }
+
+    /// What overage is counted from under `terms`, for a meter that was written under others.
+    fn baseline_under(&self, written: Terms<'_>, terms: Terms<'_>, moment: &Moment<'_>) -> OverageBaseline {
+        let Some(included) = terms.included else { return OverageBaseline::NONE };
+        let then = Moment { period: None, ..*moment };
+        let used = self.settle(written.rule, Ask::Look, &then).1.used;
+        let recorded = match written.included {
+            Some(included) => self.baseline(written.rule, &then).overage(included.get(), used),
+            // A version that kept no baseline did not say what was billed either: of the same size, it was billed.
+            None if written.rule.capacity() == included.get() => return OverageBaseline::NONE,
+            None => 0,
+        };
+        OverageBaseline { recorded, used }.for_included(included.get())
+    }
+
+    /// Has the overage of its period counted from there.
+    pub fn rebase(&mut self, baseline: OverageBaseline) {
+        let count = match self {
+            Self::Small(count) | Self::Rebased(RebasedMeter { count, .. }) => *count,
+            Self::Counts(_) | Self::Timeline(_) | Self::Slots(_) => return,
+        };
+        *self = match baseline {
+            OverageBaseline::NONE => Self::Small(count),
+            baseline => Self::Rebased(RebasedMeter { count, baseline }),
+        };
     }
 
     /// How long after `now` a meter that was last written under `rule` has nothing to say any more.
     pub fn reset(&self, rule: &Rule, now: Timestamp) -> Nanos {
         let moment = Moment { now, period: None, slot: SlotId(0) };
-        self.settle(rule, Ask::Look, &moment).1.reset
+        let verdict = self.settle(rule, Ask::Look, &moment).1;
+        match self.baseline(rule, &moment) {
+            OverageBaseline::NONE => verdict.reset,
+            // What was recorded in the period is to be known until it ends, also when all of it was given back.
+            _ => verdict.next,
+        }
     }
 
     /// When the period begins in which the meter counts, if it counts anything; of a sliding window, when the newest
@@ -290,7 +382,7 @@ impl Meter {
         // The old period, if there was one, is not the new one's.
         let (_, verdict) = self.settle(old, Ask::Look, &Moment { period: None, ..*moment });
         if verdict.used > 0 && !slots_on_either_side {
-            let (step, _) = carried.settle(new, Ask::Force(verdict.used), moment);
+            let (step, _) = carried.settle(new, Ask::Drain(verdict.used), moment);
             carried.apply(step);
         }
         carried

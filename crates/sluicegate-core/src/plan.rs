@@ -6,6 +6,7 @@ use arrayvec::ArrayVec;
 
 use crate::book::LimitId;
 use crate::calendar::Period;
+use crate::key_env::KeyEnv;
 use crate::limit::Limit;
 use crate::meter::Moment;
 use crate::policy::{Conduct, Tier};
@@ -28,7 +29,11 @@ impl Sharer {
     /// Everybody in the home: the account as a whole, or the one client it is.
     pub const ALL: Self = Self(0);
 
-    /// One key of the account, by its number among the account's keys, counted from 1.
+    /// All test keys of the account.
+    pub const TEST_KEYS: Self = Self(KeyEnv::TEST_KEYS.get());
+
+    /// One key of the account, by its number among the account's keys, counted from 1 and tagged with its environment
+    /// where test keys are apart.
     pub const fn key(number: std::num::NonZeroU32) -> Self {
         Self(number.get())
     }
@@ -36,6 +41,33 @@ impl Sharer {
     /// The number that stands for it in stores.
     pub const fn get(self) -> u32 {
         self.0
+    }
+}
+
+/// Which kind of subject a home belongs to. Each kind has a bound of its own, so that none crowds out another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum SubjectClass {
+    /// An account that the directory knows, or a home whose kind is not known yet.
+    #[default]
+    Account = 0,
+    /// A caller without a key.
+    Client = 1,
+    /// A subject that comes with the question: of a limit that belongs to no account, or a name that a front end
+    /// vouches for.
+    Asked = 2,
+    /// Several subjects together, beyond the bound of their kind. What is given back never refills it: it may have been
+    /// another's.
+    Overflow = 3,
+}
+
+impl SubjectClass {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Account, Self::Client, Self::Asked, Self::Overflow];
+
+    /// The class with this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
     }
 }
 
@@ -86,10 +118,12 @@ pub enum Mode {
     /// Charge all of them whether they fit or not: usage that has happened already. Only a slot that is not
     /// free still refuses.
     Force,
-    /// Give back what a plan like this one charged then; concurrency slots are released.
+    /// Give back what a plan like this one charged then, or a part of it; concurrency slots are released.
     Refund {
         /// When it was charged.
         charged_at: Timestamp,
+        /// How much was charged then.
+        reserved: Amount,
     },
 }
 
@@ -98,6 +132,8 @@ pub enum Mode {
 pub struct ChargePlan<'p> {
     /// Whose meters they are.
     pub home: HomeId,
+    /// Which kind of subject that is.
+    pub class: SubjectClass,
     /// The instant of the decision.
     pub now: Timestamp,
     /// What is done with the charges.
@@ -114,7 +150,8 @@ impl<'p> ChargePlan<'p> {
     /// A plan without charges: everything passes.
     #[inline]
     pub fn new(home: HomeId, now: Timestamp, mode: Mode, slot: SlotId) -> Self {
-        Self { home, now, mode, slot, expects: None, has_signals: false, charges: ArrayVec::new() }
+        let (class, charges) = (SubjectClass::Account, ArrayVec::new());
+        Self { home, class, now, mode, slot, expects: None, has_signals: false, charges }
     }
 
     /// Adds a charge behind those of its axis and before those of later ones. A plan that is full stays as it

@@ -198,6 +198,18 @@ impl Rule {
         )
     }
 
+    /// The rule that stands for all whose states are read alike, where there is no room to remember each: the same
+    /// algorithm and window. Of a token bucket only the time that is owed is remembered then, and not in which units.
+    pub fn family(&self) -> Self {
+        self.resized(|_| TokenBucket::BY_TIME, |_, _| Amount::ONE)
+    }
+
+    /// The same rule, for meters that any rule of its [`Rule::family`] may have written.
+    #[must_use]
+    pub fn in_family(&self) -> Self {
+        self.resized(|bucket| bucket.in_family(), |limit, _| limit)
+    }
+
     /// The same rule with another amount. `limit` is told the old one, and the most that the rule may have.
     fn resized(
         &self,
@@ -218,6 +230,11 @@ impl Rule {
                 Self::Concurrency { limit: limit(*slots, CONCURRENCY_LIMIT_MAX), lease: *lease }
             }
         }
+    }
+
+    /// Whether this is the algorithm of `old`, with the same window, zone and anchor; a bucket is one at any rate.
+    pub fn is_algorithm_of(&self, old: &Self) -> bool {
+        matches!((self, old), (Self::TokenBucket(_), Self::TokenBucket(_))) || self.reads_states_of(old)
     }
 
     /// Whether a state written under `old` reads the same under this rule: same algorithm, same window, zone
@@ -253,10 +270,15 @@ pub enum Ask {
     },
     /// To charge this much whether it fits or not: overage that is billed, a true cost above the reserved one.
     Force(u64),
-    /// To give back what was charged at that instant.
+    /// The same, but a token bucket is emptied at the most: penalties, and usage that is carried over from another
+    /// algorithm.
+    Drain(u64),
+    /// To give back a part of what was charged at that instant.
     Give {
         /// How much.
         cost: u64,
+        /// How much was charged then.
+        reserved: u64,
         /// When it was charged.
         charged_at: Timestamp,
     },
@@ -304,6 +326,6 @@ fn beyond(limit: u64, more: u64) -> u64 {
 }
 
 /// A count after `cost` more. It stops at [`Amount::MAX`] rather than run over what stores can hold.
-fn count_up(count: u64, cost: u64) -> u64 {
+pub(crate) fn count_up(count: u64, cost: u64) -> u64 {
     count.saturating_add(cost).min(Amount::MAX)
 }

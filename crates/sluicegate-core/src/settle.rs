@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 
 use crate::limit::Excess;
-use crate::meter::State;
+use crate::meter::{Moment, State};
 use crate::plan::{CHARGES_MAX, Charge, ChargePlan, Due, Mode};
 use crate::rule::{Answer, Ask, Verdict};
 use crate::time::Nanos;
@@ -13,7 +13,7 @@ use crate::time::Nanos;
 pub enum Outcome {
     /// Everything fits; unless the plan was only a peek, it was done to every meter.
     Admitted {
-        /// How much of the cost lies above a limit whose overage is billed.
+        /// By how much the overage of the billed quota grew; of a refund, by how much it fell.
         overage: u64,
     },
     /// A limit refuses, and nothing was charged but what is due on refusal.
@@ -44,7 +44,7 @@ pub struct Reading {
     pub used: u64,
     /// The most that would be admitted now.
     pub remaining: u64,
-    /// What was used above a limit whose overage is billed.
+    /// The overage of the period, where it is billed.
     pub overage: u64,
     /// How long until at least one unit more is free than now.
     pub next: Nanos,
@@ -68,30 +68,20 @@ pub fn settle<S: State>(plan: &ChargePlan<'_>, meters: &mut [S], readings: &mut 
         return settle_with_signals(plan, meters, readings);
     }
     readings.clear();
-    // Nearly every plan has one or two charges; with their number known, the steps never leave the registers.
-    if let (Ok(charges), Ok(meters)) = (plan.charges().try_into(), <&mut [S; 2]>::try_from(&mut *meters)) {
-        return settle_exactly(plan, charges, meters, readings);
-    }
-    if let (Ok(charges), Ok(meters)) = (plan.charges().try_into(), <&mut [S; 1]>::try_from(&mut *meters)) {
-        return settle_exactly(plan, charges, meters, readings);
-    }
     let mut tally = Tally::default();
+    // Nearly every plan has one or two charges; with their number known, the steps never leave the registers.
+    if let ([first, second], [one, other]) = (plan.charges(), &*meters) {
+        let step = tally.ask(plan, first, one, readings);
+        let steps = [step, tally.ask(plan, second, other, readings)];
+        return finish(plan, tally, meters, &steps, readings);
+    }
+    if let ([charge], [meter]) = (plan.charges(), &*meters) {
+        let steps = [tally.ask(plan, charge, meter, readings)];
+        return finish(plan, tally, meters, &steps, readings);
+    }
     let asked = plan.charges().iter().zip(&*meters);
     let steps: ArrayVec<S::Step, CHARGES_MAX> =
         asked.map(|(charge, meter)| tally.ask(plan, charge, meter, readings)).collect();
-    finish(plan, tally, meters, &steps, readings)
-}
-
-#[inline]
-fn settle_exactly<S: State, const N: usize>(
-    plan: &ChargePlan<'_>,
-    charges: &[Charge<'_>; N],
-    meters: &mut [S; N],
-    readings: &mut Readings,
-) -> Outcome {
-    let mut tally = Tally::default();
-    let steps =
-        std::array::from_fn::<_, N, _>(|index| tally.ask(plan, &charges[index], &meters[index], readings));
     finish(plan, tally, meters, &steps, readings)
 }
 
@@ -113,8 +103,7 @@ fn settle_with_signals<S: State>(
         .map(|(charge, meter)| match charge.due {
             Due::Admission => Some(tally.ask(plan, charge, meter, readings)),
             Due::Refusal => {
-                let (_, verdict) = meter.settle(&charge.limit.rule, Ask::Look, &plan.moment(charge));
-                readings.push(Reading::new(charge, &verdict));
+                readings.push(Reading::look(plan, charge, meter));
                 None
             }
         })
@@ -137,8 +126,7 @@ fn settle_with_signals<S: State>(
 fn unexpected<S: State>(plan: &ChargePlan<'_>, meters: &[S]) -> Option<Outcome> {
     let expects = plan.expects?;
     let (charge, meter) = (plan.charges().get(expects.place)?, meters.get(expects.place)?);
-    let (_, verdict) = meter.settle(&charge.limit.rule, Ask::Look, &plan.moment(charge));
-    let Reading { remaining, .. } = Reading::new(charge, &verdict);
+    let Reading { remaining, .. } = Reading::look(plan, charge, meter);
     (!(expects.least..=expects.most).contains(&remaining)).then_some(Outcome::Elsewhere { remaining })
 }
 
@@ -146,7 +134,7 @@ fn unexpected<S: State>(plan: &ChargePlan<'_>, meters: &[S]) -> Option<Outcome> 
 fn signal<S: State>(plan: &ChargePlan<'_>, meters: &mut [S]) {
     for (charge, meter) in plan.charges().iter().zip(meters) {
         if charge.due == Due::Refusal {
-            let ask = Ask::Force(charge.cost.get());
+            let ask = Ask::Drain(charge.cost.get());
             let (step, verdict) = meter.settle(&charge.limit.rule, ask, &plan.moment(charge));
             if verdict.answer == Answer::Fits {
                 meter.apply(step);
@@ -194,13 +182,21 @@ impl Tally {
         meter: &S,
         readings: &mut Readings,
     ) -> S::Step {
-        let (step, verdict) =
-            meter.settle(&charge.limit.rule, ask_of(charge, plan.mode), &plan.moment(charge));
-        let reading = Reading::new(charge, &verdict);
+        let moment = plan.moment(charge);
+        // What is asked most is known here, so that nothing else is looked for where it is inlined.
+        let (step, verdict) = match (plan.mode, charge.limit.excess) {
+            (Mode::Charge, Excess::Refuse(_)) => {
+                meter.settle(&charge.limit.rule, Ask::Take(charge.cost.get()), &moment)
+            }
+            _ => settle_as_asked(plan, charge, meter, &moment),
+        };
+        let reading = Reading::new(charge, meter, &moment, &verdict);
         if verdict.answer != Answer::Fits {
             self.refuse(readings.len(), verdict.answer);
-        } else if reading.remaining == 0 {
-            self.overage = self.overage.saturating_add(above(plan, charge, meter));
+        } else if charge.limit.excess.is_billed()
+            && (reading.overage > 0 || matches!(plan.mode, Mode::Refund { .. }))
+        {
+            self.overage = self.overage.saturating_add(overage_change(plan, charge, meter, &reading));
         }
         readings.push(reading);
         step
@@ -229,11 +225,23 @@ impl Tally {
     }
 }
 
-#[inline]
+/// Asks a meter whatever the plan wants of it.
+#[inline(never)]
+fn settle_as_asked<S: State>(
+    plan: &ChargePlan<'_>,
+    charge: &Charge<'_>,
+    meter: &S,
+    moment: &Moment<'_>,
+) -> (S::Step, Verdict) {
+    meter.settle(&charge.limit.rule, ask_of(charge, plan.mode), moment)
+}
+
 fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
     let cost = charge.cost.get();
     match (mode, charge.limit.excess) {
-        (Mode::Refund { charged_at }, _) => Ask::Give { cost, charged_at },
+        (Mode::Refund { charged_at, reserved }, _) => {
+            Ask::Give { cost, reserved: reserved.get(), charged_at }
+        }
         (Mode::Force, _) | (_, Excess::BillOverage) => Ask::Force(cost),
         (Mode::Charge | Mode::Peek, Excess::Refuse(_)) => Ask::Take(cost),
         (Mode::Charge | Mode::Peek, Excess::BillUpTo(cap)) => {
@@ -242,22 +250,17 @@ fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
     }
 }
 
-/// How much of a charge lies above what remains of a limit whose overage is billed.
+/// By how much the overage grows, or falls with a refund, when the meter of a charge comes to say `after`.
 #[cold]
-fn above<S: State>(plan: &ChargePlan<'_>, charge: &Charge<'_>, meter: &S) -> u64 {
-    if !charge.limit.excess.is_billed() || matches!(plan.mode, Mode::Refund { .. }) {
-        return 0;
-    }
-    let (_, before) = meter.settle(&charge.limit.rule, Ask::Look, &plan.moment(charge));
-    charge.cost.get().saturating_sub(Reading::new(charge, &before).remaining)
+fn overage_change<S: State>(plan: &ChargePlan<'_>, charge: &Charge<'_>, meter: &S, after: &Reading) -> u64 {
+    after.overage.abs_diff(Reading::look(plan, charge, meter).overage)
 }
 
 #[cold]
 fn look<S: State>(plan: &ChargePlan<'_>, meters: &[S], readings: &mut Readings) {
     readings.clear();
     for (charge, meter) in plan.charges().iter().zip(meters) {
-        let (_, verdict) = meter.settle(&charge.limit.rule, Ask::Look, &plan.moment(charge));
-        readings.push(Reading::new(charge, &verdict));
+        readings.push(Reading::look(plan, charge, meter));
     }
 }
 
@@ -279,14 +282,22 @@ impl Outcome {
 }
 
 impl Reading {
+    /// What the meter of a charge says before anything is done.
+    fn look<S: State>(plan: &ChargePlan<'_>, charge: &Charge<'_>, meter: &S) -> Self {
+        let moment = plan.moment(charge);
+        let (_, verdict) = meter.settle(&charge.limit.rule, Ask::Look, &moment);
+        Self::new(charge, meter, &moment, &verdict)
+    }
+
     #[inline]
-    fn new(charge: &Charge<'_>, verdict: &Verdict) -> Self {
-        let capacity = charge.limit.rule.capacity();
-        let overage = match charge.limit.excess {
-            Excess::BillOverage | Excess::BillUpTo(_) => verdict.used.saturating_sub(capacity),
-            Excess::Refuse(_) => 0,
+    fn new<S: State>(charge: &Charge<'_>, meter: &S, moment: &Moment<'_>, verdict: &Verdict) -> Self {
+        let overage = match charge.limit.included() {
+            Some(included) => {
+                meter.baseline(&charge.limit.rule, moment).overage(included.get(), verdict.used)
+            }
+            None => 0,
         };
-        let remaining = capacity.saturating_sub(verdict.used);
+        let remaining = charge.limit.rule.capacity().saturating_sub(verdict.used);
         Self { used: verdict.used, remaining, overage, next: verdict.next, reset: verdict.reset }
     }
 }

@@ -10,8 +10,9 @@ use jiff::tz::TimeZone;
 
 use crate::book::LimitId;
 use crate::calendar::{BillingDay, PeriodMemo};
+use crate::key_env::KeyEnv;
 use crate::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
-use crate::plan::{Charge, ChargePlan, Due, Expects, HomeId, Mode, Sharer};
+use crate::plan::{Charge, ChargePlan, Due, Expects, HomeId, Mode, Sharer, SubjectClass};
 use crate::policy::{Bucket, Bypass, Conduct, Percent, RefundOn, RouteIndex, Tier, TierName};
 use crate::rule::concurrency::SlotId;
 use crate::rule::{Amount, Rule};
@@ -44,14 +45,45 @@ pub enum Charges {
     Slots,
     /// Everything but slots: usage that was recorded is counted again, or a cost turned out to be another.
     Amounts,
+    /// The same without some of the limits: what a request cost in the end is none of their business.
+    AmountsBut(LimitPlaces),
     /// All of them, as if the request counted as every route at once: to look at all meters of a caller.
     Everywhere,
     /// What is remembered of the caller's conduct, all of it. With [`Mode::Refund`]: it is forgiven.
     Conduct,
-    /// Only quotas: usage that was admitted elsewhere is counted where it belongs. No rate suffers from what is past.
-    Quotas,
     /// One limit alone, whatever the route: its meter was found to be wrong, and is set right.
     One(LimitId),
+}
+
+/// Some of the limits of a tariff, by their places (see `places_of`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct LimitPlaces(u16);
+
+impl LimitPlaces {
+    /// None of them.
+    pub const NONE: Self = Self(0);
+    /// All of them.
+    pub const ALL: Self = Self(u16::MAX);
+
+    /// As a number in files.
+    pub const fn to_bits(self) -> u16 {
+        self.0
+    }
+
+    /// From a number in files.
+    pub const fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
+    /// These and others.
+    #[must_use]
+    pub const fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    fn contains(self, place: u8) -> bool {
+        self.0.checked_shr(place.into()).is_some_and(|from_there| from_there & 1 == 1)
+    }
 }
 
 /// One request, as far as limits care.
@@ -59,7 +91,8 @@ pub enum Charges {
 pub struct Request {
     /// Where the caller's meters live.
     pub home: HomeId,
-    /// The number of the caller's key among those of its account; a caller without a key is alone in its home.
+    /// The number of the caller's key among those of its account, tagged with its environment (see [`KeyEnv::tag`]); a
+    /// caller without a key is alone in its home.
     pub key: Option<NonZeroU32>,
     /// The route, if one matched.
     pub route: Option<RouteIndex>,
@@ -83,35 +116,63 @@ struct Line {
     /// The routes it counts; empty: every request.
     routes: Vec<RouteIndex>,
     period: PeriodMemo,
+    /// The place in the tier; that of what is no limit of a tier is none of them.
+    place: u8,
     /// What a refusal is charged there. Nothing: the line is one of the tier's, and charged with what a request costs.
     signal: Option<Amount>,
+    /// A quota whose overage is billed, as test keys have it: it refuses.
+    test: Option<Box<Limit>>,
+}
+
+/// The limits that a tier has by keys of its own. In every tier they have the same places, so that a record means
+/// the same limits after a change of the tier.
+const COMMON_LIMITS: [&str; 3] = ["rate", "concurrency", "quota"];
+
+/// The places of the limits of a tier: every limit has one of its own. The common ones come first; places that they
+/// do not take are the last that others get.
+fn places_of(tier: &Tier) -> Vec<u8> {
+    let common =
+        |name: &str| (0..).zip(COMMON_LIMITS).find(|(_, common)| *common == name).map(|(place, _)| place);
+    let names: Vec<Option<u8>> = tier.limits.iter().map(|entry| common(entry.limit.name.as_str())).collect();
+    let free = (0..3).filter(|place| !names.contains(&Some(*place)));
+    let mut others = (3..16).chain(free);
+    names.iter().map(|place| place.or_else(|| others.next()).unwrap_or(u8::MAX)).collect()
 }
 
 /// A tier as one account has it.
 #[derive(Debug)]
 pub struct Tariff {
     lines: Vec<Line>,
+    takes_slots: bool,
     /// The standing it was made for.
     expects: Option<Bucket>,
+    /// The kind of subject that it is for.
+    class: SubjectClass,
 }
 
 impl Tariff {
     /// The tariff of an account with this tier. `enter` gives limits their numbers in the book.
     pub fn new(tier: &Tier, calendar: &AccountCalendar, mut enter: impl FnMut(&Limit) -> LimitId) -> Self {
-        let lines = tier.limits.iter().map(|entry| {
+        let lines = places_of(tier).into_iter().zip(&tier.limits).map(|(place, entry)| {
             let mut limit = entry.limit.clone();
             if let Rule::Calendar { calendar: ours, .. } = &mut limit.rule {
                 *ours = ours.for_account(calendar.zone.clone(), calendar.billing_day);
             }
-            Line::new(limit, entry.routes.clone(), None, &mut enter)
+            Line { place, ..Line::new(limit, entry.routes.clone(), None, &mut enter) }
         });
-        Self { lines: lines.collect(), expects: None }
+        Self::of(lines.collect(), SubjectClass::Account)
+    }
+
+    fn of(lines: Vec<Line>, class: SubjectClass) -> Self {
+        let takes_slots = lines.iter().any(Line::takes_slots);
+        Self { lines, takes_slots, expects: None, class }
     }
 
     /// What a request owes.
     #[inline]
     pub fn plan(&self, request: &Request) -> ChargePlan<'_> {
         let mut plan = ChargePlan::new(request.home, request.now, request.mode, request.slot);
+        plan.class = self.class;
         let anywhere = matches!(request.which, Charges::Everywhere | Charges::One(_));
         let counts = |line: &&Line| line.counts(request.route) || anywhere;
         for line in self.lines.iter().filter(counts).filter(|line| line.is_in(request)) {
@@ -139,6 +200,31 @@ impl Tariff {
         self.lines.iter().filter(|line| line.signal.is_none()).map(|line| &line.limit)
     }
 
+    /// The places of its limits of which this holds.
+    pub fn places(&self, holds: impl Fn(&Limit) -> bool) -> LimitPlaces {
+        let lines = self.lines.iter().filter(|line| line.signal.is_none() && holds(&line.limit));
+        lines.fold(LimitPlaces::NONE, |places, line| {
+            places.and(LimitPlaces(1u16.checked_shl(line.place.into()).unwrap_or(0)))
+        })
+    }
+
+    /// The places of those of its limits that protect the service and are not sold.
+    pub fn rates(&self) -> LimitPlaces {
+        self.places(|limit| limit.axis != Axis::Quota)
+    }
+
+    /// The places of its limits whose meters do not hold what was charged under `then`, or not as this: `same` is told
+    /// the rule and that of then. A limit that is new has never been charged at all.
+    pub fn others_than(&self, then: &Self, same: impl Fn(&Rule, &Rule) -> bool) -> LimitPlaces {
+        if std::ptr::eq(self, then) {
+            return LimitPlaces::NONE;
+        }
+        self.places(|limit| {
+            let charged = then.limits().find(|charged| charged.name == limit.name);
+            !charged.is_some_and(|charged| charged.per == limit.per && same(&limit.rule, &charged.rule))
+        })
+    }
+
     /// How long the slots of its concurrency limits are held when nobody releases them.
     pub fn leases(&self) -> impl Iterator<Item = Nanos> {
         self.limits().filter_map(|limit| match limit.rule {
@@ -156,9 +242,9 @@ impl Tariff {
     ) -> Self {
         let lines = self.lines.iter().filter(|line| wanted(line.limit.axis)).map(|line| {
             let limit = if line.signal.is_none() { size(&line.limit) } else { line.limit.clone() };
-            Line::new(limit, line.routes.clone(), line.signal, &mut enter)
+            Line { place: line.place, ..Line::new(limit, line.routes.clone(), line.signal, &mut enter) }
         });
-        Self { lines: lines.collect(), expects: None }
+        Self::of(lines.collect(), self.class)
     }
 
     /// Whether the reputation of its callers is kept.
@@ -181,14 +267,25 @@ impl Tariff {
         for (name, rule, cost) in reputation.into_iter().chain(strikes) {
             let Some(name) = LimitName::new(name) else { continue };
             let excess = Excess::Refuse(RefusalStatus::TooManyRequests);
-            let limit = Limit { name, axis: Axis::Conduct, per: Per::Key, rule, excess };
+            let limit = Limit { name, axis: Axis::Conduct, per: Per::Key, rule, excess, sold: None };
             self.lines.push(Line::new(limit, Vec::new(), Some(cost), &mut enter));
         }
+    }
+
+    /// The kind of subject that it is for.
+    pub fn class(&self) -> SubjectClass {
+        self.class
     }
 
     /// Whether every key has a quota of its own.
     pub fn has_quota_per_key(&self) -> bool {
         self.lines.iter().any(|line| line.limit.axis == Axis::Quota && line.limit.per == Per::Key)
+    }
+
+    /// Whether a request under it takes concurrency slots.
+    #[inline]
+    pub fn takes_slots(&self) -> bool {
+        self.takes_slots
     }
 
     /// Whether anything is on this axis.
@@ -210,7 +307,7 @@ pub struct Plan {
     pub priority: u32,
     /// Whether its limits are asked at all.
     pub bypass: Bypass,
-    /// When a finished request gets its charge back.
+    /// When a finished request gets its quota back.
     pub refund_on: RefundOn,
     /// The limits.
     pub tariff: Tariff,
@@ -238,7 +335,8 @@ impl Plan {
 
 impl Plan {
     /// The plan of a limit that belongs to no tier: it has one name for both.
-    pub fn of_limit(name: TierName, limit: Limit, mut enter: impl FnMut(&Limit) -> LimitId) -> Self {
+    pub fn of_limit(limit: Limit, mut enter: impl FnMut(&Limit) -> LimitId) -> Self {
+        let name = TierName::from(&limit.name);
         let lines = vec![Line::new(limit, Vec::new(), None, &mut enter)];
         Self {
             name,
@@ -247,8 +345,28 @@ impl Plan {
             priority: 0,
             bypass: Bypass::No,
             refund_on: RefundOn::Nothing,
-            tariff: Tariff { lines, expects: None },
+            tariff: Tariff::of(lines, SubjectClass::Asked),
         }
+    }
+
+    /// A plan without limits, for what was charged under one that does not exist any more.
+    pub fn without_limits(name: TierName, number: u32) -> Self {
+        Self {
+            name,
+            number,
+            series: 0,
+            priority: 0,
+            bypass: Bypass::No,
+            refund_on: RefundOn::Nothing,
+            tariff: Tariff::of(Vec::new(), SubjectClass::Account),
+        }
+    }
+
+    /// The same plan for subjects of this kind.
+    #[must_use]
+    pub fn for_class(mut self, class: SubjectClass) -> Self {
+        self.tariff.class = class;
+        self
     }
 
     /// The same plan, whose callers are watched: each refusal is charged to these meters.
@@ -277,7 +395,7 @@ impl Plan {
     #[must_use]
     pub fn shared_by(&self, callers: u64, share: Percent, enter: impl FnMut(&Limit) -> LimitId) -> Self {
         let size = |limit: &Limit| limit.scaled(share).times(callers);
-        self.resized(size, |axis| axis != Axis::Conduct, enter)
+        self.resized(size, |axis| axis != Axis::Conduct, enter).for_class(SubjectClass::Overflow)
     }
 
     /// The same plan with the limits on some of the axes only, each with a share of its amount. What is remembered of
@@ -309,7 +427,9 @@ impl Line {
         signal: Option<Amount>,
         enter: &mut impl FnMut(&Limit) -> LimitId,
     ) -> Self {
-        Self { id: enter(&limit), limit, routes, period: PeriodMemo::default(), signal }
+        let (period, place) = (PeriodMemo::default(), u8::MAX);
+        let test = limit.for_test_keys().map(Box::new);
+        Self { id: enter(&limit), limit, routes, period, place, signal, test }
     }
 
     fn is_reputation(&self) -> bool {
@@ -335,7 +455,7 @@ impl Line {
             _ if self.signal.is_some() => false,
             Charges::Slots => self.takes_slots(),
             Charges::Amounts => !self.takes_slots(),
-            Charges::Quotas => self.limit.axis == Axis::Quota && !self.takes_slots(),
+            Charges::AmountsBut(limits) => !self.takes_slots() && !limits.contains(self.place),
             Charges::One(id) => self.id == id,
         }
     }
@@ -347,10 +467,7 @@ impl Line {
 
     #[inline]
     fn charge(&self, request: &Request) -> Charge<'_> {
-        let sharer = match (self.limit.per, request.key) {
-            (Per::Key | Per::Client, Some(key)) => Sharer::key(key),
-            (Per::Key | Per::Client, None) | (Per::Account, _) => Sharer::ALL,
-        };
+        let (sharer, limit) = self.meter_of(request.key);
         let period = match &self.limit.rule {
             Rule::Calendar { calendar, .. } => Some(self.period.period(calendar, request.now)),
             _ => None,
@@ -360,6 +477,24 @@ impl Line {
             Some(_) if request.which == Charges::Conduct => (Due::Admission, request.cost),
             Some(cost) => (Due::Refusal, cost),
         };
-        Charge { limit: &self.limit, id: self.id, sharer, cost, period, due }
+        Charge { limit, id: self.id, sharer, cost, period, due }
+    }
+
+    /// Whose meter a caller is charged to, and under which limit. Quotas are sold, so those of test keys are apart: all
+    /// test keys of an account share a pool of their own, and what goes beyond it is refused. Rates and slots protect
+    /// the service from all keys alike.
+    #[inline]
+    fn meter_of(&self, key: Option<NonZeroU32>) -> (Sharer, &Limit) {
+        let Some(key) = key else { return (Sharer::ALL, &self.limit) };
+        let is_test = KeyEnv::of_tagged(key) == KeyEnv::Test;
+        let is_apart = is_test && self.limit.axis == Axis::Quota && !self.takes_slots();
+        let sharer = match (self.limit.per, is_apart) {
+            (Per::Key | Per::Client, true) => Sharer::key(key),
+            (Per::Key | Per::Client, false) => KeyEnv::untag(key).map_or(Sharer::ALL, Sharer::key),
+            (Per::Account, true) => Sharer::TEST_KEYS,
+            (Per::Account, false) => Sharer::ALL,
+        };
+        let limit = self.test.as_deref().filter(|_| is_test).unwrap_or(&self.limit);
+        (sharer, limit)
     }
 }

@@ -4,14 +4,16 @@
 
 use jiff::tz::TimeZone;
 use proptest::collection::vec;
+use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use sluicegate_core::calendar::{BillingDay, Calendar, CalendarUnit};
 use sluicegate_core::image::{
-    BadImage, Reader, Written, decode_entry, decode_meter, encode_entry, encode_meter, put_number,
+    BadImage, EntryImage, Reader, Written, decode_entry, decode_meter, encode_entry, encode_meter, put_number,
 };
 use sluicegate_core::limit::LimitName;
-use sluicegate_core::meter::{Meter, Moment, State as _};
+use sluicegate_core::meter::{Meter, Moment, State as _, Terms};
+use sluicegate_core::overage::OverageBaseline;
 use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::rule::{Amount, Ask, Rule, TokenBucket, Windowed};
 use sluicegate_core::time::{Nanos, Timestamp, Window};
@@ -71,7 +73,7 @@ fn history() -> impl Strategy<Value = Vec<(u64, Ask)>> {
         4 => cost().prop_map(Ask::Take),
         4 => cost().prop_map(Ask::Force),
         1 => (cost(), 0..100u32).prop_map(|(cost, secs)| {
-            Ask::Give { cost, charged_at: Timestamp::from_secs(1_790_000_000 + secs) }
+            Ask::Give { cost, reserved: cost, charged_at: Timestamp::from_secs(1_790_000_000 + secs) }
         }),
     ];
     let wait = prop_oneof![0..2_000_000_000u64, 0..90_000_000_000_000u64, Just(60_000_000_000)];
@@ -102,10 +104,24 @@ fn at(now: Timestamp) -> Moment<'static> {
     Moment { now, period: None, slot: SlotId(1) }
 }
 
-fn entry_image(name: &LimitName, rule: &Rule) -> Vec<u8> {
+fn entry_image(name: &LimitName, terms: Terms<'_>) -> Vec<u8> {
     let mut image = Vec::new();
-    encode_entry(name, rule, &mut image);
+    encode_entry(name, terms, &mut image);
     image
+}
+
+fn plain(rule: &Rule) -> Terms<'_> {
+    Terms { rule, included: None }
+}
+
+/// What is included in periods of this rule, where it has any.
+fn included(rule: &Rule, amount: Option<Amount>) -> Option<Amount> {
+    amount.filter(|_| matches!(rule, Rule::FixedWindow(_) | Rule::Calendar { .. }))
+}
+
+fn baseline() -> impl Strategy<Value = OverageBaseline> {
+    let number = || prop_oneof![2 => Just(0), 4 => 1..20u64, 1 => 1..=Amount::MAX];
+    (number(), number()).prop_map(|(recorded, used)| OverageBaseline { recorded, used })
 }
 
 fn meter_image(meter: &Meter, rule: &Rule) -> Option<Vec<u8>> {
@@ -124,9 +140,14 @@ fn read_meter(image: &[u8], rule: &Rule) -> Result<Meter, BadImage> {
 fn ask_everything(meter: &Meter, rule: &Rule) {
     for now in [Timestamp::EPOCH, Timestamp::from_secs(1_790_000_000), Timestamp::MAX] {
         for cost in [1, Amount::MAX] {
-            for ask in [Ask::Look, Ask::Take(cost), Ask::Force(cost), Ask::Give { cost, charged_at: now }] {
+            for ask in [
+                Ask::Look,
+                Ask::Take(cost),
+                Ask::Force(cost),
+                Ask::Give { cost, reserved: cost, charged_at: now },
+            ] {
                 let mut meter = meter.clone();
-                let _ = meter.bring_up(rule, rule, &at(now));
+                let _ = meter.bring_up(plain(rule), plain(rule), &at(now));
                 let (step, _) = meter.settle(rule, ask, &at(now));
                 meter.apply(step);
                 meter.reset(rule, now);
@@ -139,13 +160,23 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_limit_comes_back_as_it_was(name in name(), rule in rule()) {
-        prop_assert_eq!(decode_entry(&entry_image(&name, &rule)), Ok((name, rule)));
+    fn a_limit_comes_back_as_it_was(name in name(), rule in rule(), sold in option::of(amount())) {
+        let included = included(&rule, sold);
+        let image = entry_image(&name, Terms { rule: &rule, included });
+        prop_assert_eq!(decode_entry(&image), Ok(EntryImage { name, rule, included }));
     }
 
     #[test]
-    fn a_meter_comes_back_and_says_what_it_said(rule in rule(), start in start(), history in history()) {
-        let (meter, now) = live(&rule, start, &history);
+    fn a_meter_comes_back_and_says_what_it_said(
+        rule in rule(),
+        start in start(),
+        history in history(),
+        baseline in baseline(),
+    ) {
+        let (mut meter, now) = live(&rule, start, &history);
+        if included(&rule, Some(Amount::ONE)).is_some() {
+            meter.rebase(baseline);
+        }
         let Some(image) = meter_image(&meter, &rule) else {
             let slots = matches!(rule, Rule::Concurrency { .. });
             prop_assert!(slots, "only slots have no image");
@@ -155,10 +186,11 @@ proptest! {
         prop_assert_eq!(meter_image(&restored, &rule), Some(image));
         for wait in [0, 1, 30_000_000_000, 86_400_000_000_000] {
             let moment = at(now.plus(Nanos(wait)));
-            for ask in [Ask::Look, Ask::Take(1), Ask::Force(7), Ask::Give { cost: 2, charged_at: now }] {
+            for ask in [Ask::Look, Ask::Take(1), Ask::Force(7), Ask::Give { cost: 2, reserved: 3, charged_at: now }] {
                 let (_, said) = meter.settle(&rule, ask, &moment);
                 prop_assert_eq!(restored.settle(&rule, ask, &moment).1, said);
             }
+            prop_assert_eq!(restored.baseline(&rule, &moment), meter.baseline(&rule, &moment));
         }
         if !matches!(meter, Meter::Timeline(_)) {
             // A timeline also remembers what it has forgotten, which nobody can see.
@@ -169,7 +201,7 @@ proptest! {
     #[test]
     fn any_bytes_are_a_value_with_that_very_image_or_refused(
         rule in rule(),
-        head in prop_oneof![Just(vec![]), (0..3u8, 0..9u8).prop_map(|(version, kind)| vec![version, kind])],
+        head in prop_oneof![Just(vec![]), (0..4u8, 0..11u8).prop_map(|(version, kind)| vec![version, kind])],
         tail in vec(prop_oneof![any::<u8>(), 0..4u8], 0..40),
     ) {
         accepts_only_what_it_writes(&[head, tail].concat(), &rule)?;
@@ -183,9 +215,14 @@ proptest! {
         history in history(),
         flips in vec((any::<Index>(), any::<u8>()), 1..4),
         cut in any::<Index>(),
+        (sold, baseline) in (option::of(amount()), baseline()),
     ) {
-        let (meter, _) = live(&rule, start, &history);
-        for mut image in [Some(entry_image(&name, &rule)), meter_image(&meter, &rule)].into_iter().flatten() {
+        let (mut meter, _) = live(&rule, start, &history);
+        if included(&rule, sold).is_some() {
+            meter.rebase(baseline);
+        }
+        let entry = entry_image(&name, Terms { rule: &rule, included: included(&rule, sold) });
+        for mut image in [Some(entry), meter_image(&meter, &rule)].into_iter().flatten() {
             for (place, bits) in &flips {
                 let place = place.index(image.len());
                 image[place] ^= bits;
@@ -209,8 +246,8 @@ proptest! {
 }
 
 fn accepts_only_what_it_writes(image: &[u8], rule: &Rule) -> Result<(), TestCaseError> {
-    if let Ok((name, rule)) = decode_entry(image) {
-        prop_assert_eq!(entry_image(&name, &rule), image);
+    if let Ok(entry) = decode_entry(image) {
+        prop_assert_eq!(entry_image(&entry.name, entry.terms()), image);
     }
     if let Ok(meter) = read_meter(image, rule) {
         let written = meter_image(&meter, rule);

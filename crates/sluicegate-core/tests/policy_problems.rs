@@ -145,8 +145,8 @@ fn entries_of_limits_fit_their_algorithm() {
         "axis: quota",
     );
     check_limit(
-        "algorithm: sliding_log, limit: 3/s, axis: quota, on_exceeded: bill_overage",
-        "sliding_log",
+        "algorithm: token_bucket, limit: 3/s, axis: quota, on_exceeded: bill_overage",
+        "token_bucket",
         "billed",
         "calendar_month",
     );
@@ -281,13 +281,59 @@ fn a_quota_that_is_logged_slides_and_has_an_end() {
     check_tier(&wrong, "sliding_window", "may not be", "sliding_buckets");
     let large = format!("quota: 100_001, {sliding}: sliding_log");
     check_tier(&large, "100_001", "more than 100_000", "use sliding_buckets");
-    let billed = format!("quota: 5, {sliding}: sliding_log, on_quota_exceeded: bill_overage");
-    check_tier(&billed, "sliding_log", "has no end", "`overage_cap`");
-    check_tier(
-        &format!("{billed}, overage_cap: 99_996"),
-        "sliding_log",
-        "with its overage",
-        "sliding_buckets",
-    );
     check_limit("algorithm: sliding_log, limit: 100_001/day", "100_001/day", "more than", "sliding_buckets");
+}
+
+#[test]
+fn a_window_that_slides_bills_nothing() {
+    let (slides, instead) = ("a window that slides has no periods", "`quota_window: calendar_month`");
+    for window in ["sliding_day", "sliding:2h", "sliding_day, quota_algorithm: sliding_log"] {
+        let body = format!("quota: 5, quota_window: {window}, on_quota_exceeded: bill_overage");
+        check_tier(&body, "bill_overage", slides, instead);
+        check_tier(&format!("{body}, overage_cap: 3"), "bill_overage", slides, "`on_quota_exceeded: block`");
+    }
+    for algorithm in ["sliding_window", "sliding_buckets", "sliding_log"] {
+        let entry = format!("algorithm: {algorithm}, limit: 3/day, axis: quota, on_exceeded: bill_overage");
+        check_limit(&entry, "bill_overage", slides, "calendar_month");
+        check_limit(&format!("{entry}, overage_cap: 3"), "bill_overage", slides, "`on_exceeded: block`");
+    }
+}
+
+#[test]
+fn one_quota_of_a_tier_is_billed() {
+    let bills = "algorithm: calendar_day, limit: 3, on_exceeded: bill_overage";
+    let blocks = "algorithm: calendar_day, limit: 3";
+    let both =
+        format!("quota: 5, on_quota_exceeded: bill_overage, limits: {{daily: {{{bills}, overage_cap: 9}}}}");
+    check_tier(&both, "daily", "`daily` bills overage, and `quota` does already", "`on_exceeded: block`");
+    let two = format!("limits: {{first: {{{bills}}}, second: {{{bills}}}}}");
+    check_tier(&two, "second", "and `first` does already", "one quota of a tier is billed");
+    let fine = [
+        format!("quota: 5, limits: {{daily: {{{bills}}}}}"),
+        format!("quota: 5, on_quota_exceeded: bill_overage, limits: {{daily: {{{blocks}}}}}"),
+    ];
+    for body in fine {
+        assert_eq!(problems(&format!("tiers: {{t: {{{body}}}}}")), []);
+    }
+}
+
+#[test]
+fn records_are_kept_for_as_long_as_quotas_need_them() {
+    let message = "records must be kept for the longest quota window and 3 days";
+    check("tiers: {t: {quota: 9}}\nledger: {raw: 33d}", "33d", message, "write at least 34d");
+    check(
+        "tiers: {t: {quota: 9, quota_window: calendar_day}}\nledger: {raw: 3d}",
+        "3d",
+        message,
+        "at least 4d",
+    );
+    check("tiers: {t: {rate: 1}}\nledger: {raw: 200000d}", "200000d", "too long", "the longest is 36500d");
+    let raw = |text: &str| read(text.as_bytes()).unwrap().policy.ledger.raw.0 / 1_000_000_000 / 86_400;
+    assert_eq!(raw("tiers: {t: {quota: 9}}"), 35);
+    assert_eq!(raw("tiers: {t: {quota: 9}}\nledger: {raw: 34d}"), 34);
+    assert_eq!(raw("tiers: {t: {rate: 9}}\nledger: {raw: 1d}"), 1);
+    assert_eq!(raw("tiers: {t: {quota: 9}}\nledger: {retain: 7d}"), 35);
+    // Nobody has to say it where quotas count for longer.
+    let long = "tiers: {t: {limits: {x: {algorithm: fixed_window, limit: 9/90d, axis: quota}}}}";
+    assert_eq!(raw(long), 93);
 }

@@ -6,15 +6,16 @@ use std::num::NonZeroU32;
 
 use sluicegate_core::book::LimitBook;
 use sluicegate_core::file;
-use sluicegate_core::limit::Axis;
+use sluicegate_core::key_env::KeyEnv;
+use sluicegate_core::limit::{Axis, Excess, RefusalStatus};
 use sluicegate_core::limit_now::{ConductNow, LimitNow};
 use sluicegate_core::meter::Meter;
-use sluicegate_core::plan::{ChargePlan, Due, Expects, HomeId, Mode, Sharer};
+use sluicegate_core::plan::{Charge, ChargePlan, Due, Expects, HomeId, Mode, Sharer};
 use sluicegate_core::policy::{Bucket, Bypass, Conduct, Percent, RefundOn};
-use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
+use sluicegate_core::rule::{Amount, Rule};
 use sluicegate_core::settle::{Outcome, Readings, settle};
-use sluicegate_core::tariff::{AccountCalendar, Charges, Plan, Request};
+use sluicegate_core::tariff::{AccountCalendar, Charges, LimitPlaces, Plan, Request};
 use sluicegate_core::time::Timestamp;
 
 fn plan(tier: &str) -> Plan {
@@ -37,6 +38,42 @@ fn slots_and_amounts_are_the_two_parts_of_all() {
     assert_eq!(charged(&plan, Charges::All), ["rate", "concurrency", "quota"]);
     assert_eq!(charged(&plan, Charges::Slots), ["concurrency"]);
     assert_eq!(charged(&plan, Charges::Amounts), ["rate", "quota"]);
+}
+
+#[test]
+fn some_limits_can_be_left_out_of_what_a_request_cost_in_the_end() {
+    let then = plan(
+        "{rate: 10, concurrency: 5, quota: 100, limits: {small: {algorithm: sliding_window, limit: 3/day}}}",
+    );
+    let but = |plan: &Plan, limits| charged(plan, Charges::AmountsBut(limits));
+    assert_eq!(but(&then, LimitPlaces::NONE), ["rate", "small", "quota"]);
+    assert_eq!(but(&then, then.tariff.rates()), ["quota"]);
+    assert_eq!(but(&then, LimitPlaces::ALL), Vec::<String>::new());
+    let bits = then.tariff.rates().to_bits();
+    assert_eq!(but(&then, LimitPlaces::from_bits(bits)), ["quota"]);
+    let now = plan(
+        "{limits: {small: {algorithm: sliding_log, limit: 3/day}, new: {algorithm: sliding_log, limit: 3/day}}, \
+         rate: 20, quota: 500}",
+    );
+    let others = |same: fn(&Rule, &Rule) -> bool| but(&now, now.tariff.others_than(&then.tariff, same));
+    assert_eq!(others(Rule::reads_states_of), ["quota"]);
+    assert_eq!(others(Rule::is_algorithm_of), ["rate", "quota"]);
+    // A share of a plan has the places of the whole.
+    let mut book = LimitBook::default();
+    let quotas = then.part(Percent::FULL, |axis| axis == Axis::Quota, |limit| book.enter(limit));
+    assert_eq!(but(&quotas, then.tariff.rates()), ["quota"]);
+}
+
+#[test]
+fn a_record_leaves_out_the_same_limits_after_a_change_of_the_tier() {
+    let (with_rate, without) = (plan("{rate: 10, quota: 100}"), plan("{quota: 100}"));
+    let quota = |plan: &Plan| plan.tariff.places(|limit| limit.name.as_str() == "quota");
+    assert_eq!(quota(&with_rate), quota(&without));
+    assert_eq!(charged(&without, Charges::AmountsBut(with_rate.tariff.rates())), ["quota"]);
+    let daily: String =
+        (0..16).map(|n| format!("l{n}: {{algorithm: sliding_log, limit: 3/day}}, ")).collect();
+    let many = plan(&format!("{{limits: {{{daily}}}}}"));
+    assert_eq!(many.tariff.rates(), LimitPlaces::ALL, "every limit has a place of its own");
 }
 
 #[test]
@@ -89,14 +126,13 @@ fn conduct_comes_behind_the_limits_of_a_request_that_is_decided_on_and_of_no_oth
     assert_eq!(asked(Mode::Charge, Charges::All), all);
     assert_eq!(asked(Mode::Peek, Charges::All), all);
     assert_eq!(asked(Mode::Peek, Charges::Everywhere), all);
-    let back = Mode::Refund { charged_at: Timestamp::EPOCH };
+    let back = Mode::Refund { charged_at: Timestamp::EPOCH, reserved: Amount::ONE };
     assert_eq!(asked(back, Charges::All), all[..3]);
     assert_eq!(asked(Mode::Force, Charges::All), all[..3]);
     assert_eq!(asked(Mode::Charge, Charges::Again), ["rate", "concurrency", "reputation", "strikes"]);
     assert_eq!(asked(back, Charges::Again), ["rate", "concurrency"]);
     assert_eq!(asked(Mode::Charge, Charges::Slots), ["concurrency"]);
     assert_eq!(asked(Mode::Charge, Charges::Amounts), ["rate", "quota"]);
-    assert_eq!(asked(Mode::Charge, Charges::Quotas), ["quota"]);
     assert_eq!(plan.tariff.limits().count(), 3);
     assert!(plan.tariff.has(Axis::Conduct));
 }
@@ -166,4 +202,51 @@ fn what_is_remembered_of_a_caller_is_told_apart_from_its_limits() {
     assert_eq!(ConductNow::of(&plan, &readings), ConductNow { score: Some(95), strikes_left: Some(9) });
     let limits = LimitNow::all(&plan, &readings);
     assert_eq!(limits.iter().map(|limit| limit.name.as_str()).collect::<Vec<_>>(), ["rate"]);
+}
+
+/// The sharer and the answer of each charge of a request that costs 60.
+fn charged_by(plan: &Plan, key: Option<NonZeroU32>) -> Vec<(String, Sharer, Excess)> {
+    let plan = plan.tariff.plan(&request(Mode::Charge, Charges::All, key));
+    let charge = |charge: &Charge<'_>| (charge.limit.name.to_string(), charge.sharer, charge.limit.excess);
+    plan.charges().iter().map(charge).collect()
+}
+
+#[test]
+fn test_keys_have_quotas_of_their_own_which_refuse_and_share_what_protects_the_service() {
+    let own = "{own: {algorithm: fixed_window, limit: 5/day, axis: quota, per: key}}";
+    let plan = plan(&format!(
+        "{{rate: 10, concurrency: 5, quota: 100, on_quota_exceeded: bill_overage, limits: {own}}}"
+    ));
+    let number = NonZeroU32::new(3).unwrap();
+    let (live, test) = (KeyEnv::Live.tag(number), KeyEnv::Test.tag(number));
+    let sharers =
+        |key| charged_by(&plan, key).into_iter().map(|(name, sharer, _)| (name, sharer)).collect::<Vec<_>>();
+    let named = |sharers: [Sharer; 4]| {
+        let names = ["rate", "concurrency", "quota", "own"].map(str::to_owned);
+        names.into_iter().zip(sharers).collect::<Vec<_>>()
+    };
+    let (rate, slots) = (sharers(Some(live))[0].1, sharers(Some(live))[1].1);
+    assert_eq!(sharers(Some(live)), named([rate, slots, Sharer::ALL, Sharer::key(live)]));
+    assert_eq!(sharers(Some(test)), named([rate, slots, Sharer::TEST_KEYS, Sharer::key(test)]));
+    assert_ne!(Sharer::key(live), Sharer::key(test));
+    let excess = |key| charged_by(&plan, key).into_iter().map(|(.., excess)| excess).collect::<Vec<_>>();
+    assert_eq!(excess(Some(live))[2], Excess::BillOverage);
+    assert_eq!(excess(Some(test))[2], Excess::Refuse(RefusalStatus::TooManyRequests));
+    // A share of the limits keeps it so.
+    let mut book = LimitBook::default();
+    let half = plan.squeezed(Percent::new(50).unwrap(), |limit| book.enter(limit));
+    assert_eq!(charged_by(&half, Some(test))[2].2, Excess::Refuse(RefusalStatus::TooManyRequests));
+}
+
+#[test]
+fn the_environment_travels_with_the_number_of_a_key() {
+    for number in [1, 2, 77, (1 << 31) - 1] {
+        let number = NonZeroU32::new(number).unwrap();
+        for env in [KeyEnv::Live, KeyEnv::Test] {
+            let tagged = env.tag(number);
+            assert_eq!((KeyEnv::of_tagged(tagged), KeyEnv::untag(tagged)), (env, Some(number)));
+        }
+        assert_ne!(KeyEnv::Test.tag(number), KeyEnv::TEST_KEYS);
+    }
+    assert_eq!(KeyEnv::untag(KeyEnv::TEST_KEYS), None);
 }

@@ -5,6 +5,7 @@
 //! [`Books::sign`] every minute and at the end, [`Books::seal`] and [`Books::prune`] every few minutes, and
 //! [`Books::check`] now and then.
 
+mod baseline;
 mod compare;
 mod error;
 mod names;
@@ -19,12 +20,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sluicegate_core::time::Timestamp;
+use sluicegate_core::policy::LedgerSettings as PolicyLedger;
+use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::export::Names;
 use sluicegate_ledger::ledger::{OpenLedgerError, PruneError, Pruned};
 use sluicegate_ledger::seal::{Destination, DestinationError, Progress, S3Access, SealError, Sealed, Sealer};
 use sluicegate_ledger::usage::{Closed, Needs, Reopened, RollError, Rolled};
 use sluicegate_ledger::{Ledger, LedgerSettings};
+use sluicegate_store::directory::StoreError;
 use sluicegate_store::identity::StoreState;
 use tokio::runtime::Handle;
 
@@ -32,12 +35,14 @@ pub use compare::SealedComparison;
 pub use error::CompareError;
 pub use payer::UsagePayer;
 pub use quota::{Others, QuotaCount, Said};
+pub use recount::Measure;
 pub use repair::Repaired;
 pub use state::{BooksState, LastCheck};
 pub use usage::{AskError, Asked, Which};
 
 use crate::audit::{self, FollowError};
 use crate::engine::Engine;
+use baseline::Baseline;
 use names::EngineNames;
 
 /// The folder of the ledger, beside that of the spool.
@@ -51,6 +56,8 @@ pub struct Books {
     /// Where sealed hours go, as the policy said when it was last asked.
     destination: Mutex<Option<Destination>>,
     last_check: Mutex<Option<LastCheck>>,
+    /// What the last check has counted.
+    baseline: Mutex<Option<Arc<Baseline>>>,
 }
 
 impl std::fmt::Debug for Books {
@@ -79,21 +86,42 @@ impl std::fmt::Display for SealDueError {
 
 impl std::error::Error for SealDueError {}
 
+/// Why nothing was removed. It is tried again.
+#[derive(Debug)]
+pub enum PruneDueError {
+    /// It cannot be told how long accounts with limits of their own need records.
+    Directory(StoreError),
+    /// Removing failed.
+    Prune(PruneError),
+}
+
+impl std::fmt::Display for PruneDueError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Directory(error) => error.fmt(f),
+            Self::Prune(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PruneDueError {}
+
 impl Books {
     /// Opens the books of an engine, in the data directory where its spool is. Must be called within a tokio runtime.
     pub fn open(engine: Arc<Engine>, data_dir: &Path) -> Result<Self, OpenLedgerError> {
-        let retain = engine.policy().policy().ledger.retain;
+        let policy = engine.policy();
+        let (raw, retain) = (policy.policy().ledger.raw, policy.policy().ledger.retain);
         let settings =
-            LedgerSettings { retain_records: retain, retain_hours: retain, ..LedgerSettings::default() };
+            LedgerSettings { retain_records: raw, retain_rollups: retain, ..LedgerSettings::default() };
         let ledger = Ledger::open(&data_dir.join(FOLDER), settings)?;
         let names = Arc::new(EngineNames::new(Arc::clone(&engine), Handle::current()));
-        let (destination, last_check) = (Mutex::default(), Mutex::default());
+        let (destination, last_check, baseline) = Default::default();
         if let Some(latest) = engine.time_mark.latest_plausible
-            && let Reopened::From(until) = ledger.book().reopen(latest, engine.now())?
+            && let Reopened::From(from) = ledger.reopen(engine.spool(), latest, engine.now())?
         {
-            tracing::warn!(%until, "hours were closed before they were over, and are open again");
+            tracing::warn!(%from, "hours were closed before they were over, and are open again");
         }
-        Ok(Self { engine, ledger, names, destination, last_check })
+        Ok(Self { engine, ledger, names, destination, last_check, baseline })
     }
 
     /// The engine whose books they are.
@@ -125,13 +153,17 @@ impl Books {
         followed.map(drop)
     }
 
-    /// Removes what is older than the policy wants it kept. Blocking.
-    pub fn prune(&self, now: Timestamp) -> Result<Pruned, PruneError> {
+    /// Removes what is older than the policy wants it kept. Records are kept for as long as a quota needs them, even
+    /// one that only a single account has. Blocking.
+    pub fn prune(&self, now: Timestamp) -> Result<Pruned, PruneDueError> {
         let policy = self.engine.policy();
         let settings = &policy.policy().ledger;
-        self.ledger.keep_for(settings.retain);
+        let quotas = self.longest_memory(&policy).map_err(PruneDueError::Directory)?;
+        let needed = Nanos(quotas.0.saturating_add(PolicyLedger::RAW_MARGIN.0));
+        self.ledger.keep_for(settings.raw.max(needed), settings.retain);
         let needs = if settings.export.is_some() { Needs::Sealed } else { Needs::Closed };
-        self.ledger.prune(self.engine.spool(), self.engine.needs_records_from(), needs, now)
+        let keep_from = self.engine.needs_records_from();
+        self.ledger.prune(self.engine.spool(), keep_from, needs, now).map_err(PruneDueError::Prune)
     }
 
     /// Seals the hours that are closed, if the policy says where to. Dropping it on the way harms nothing.

@@ -114,7 +114,7 @@ impl Clustered {
         secret: &[u8],
         progress: impl FnMut(Progress),
     ) -> Result<(Engine, Recovered), ClusteredError> {
-        let Hashers { homes, keys, sessions, daily } = Hashers::new(secret, &self.session_secrets);
+        let Hashers { homes, keys, sessions, permits, daily } = Hashers::new(secret, &self.session_secrets);
         let database = Database::open(&dir.join("sluicegate.db")).map_err(ClusteredError::Database)?;
         let memory = StoreMemory::of_directory(dir).map_err(StoreError::Mismatch);
         let memory = memory.map_err(ClusteredError::Directory)?;
@@ -140,6 +140,7 @@ impl Clustered {
             spool,
             homes,
             sessions,
+            permits,
             daily,
             proxies: self.proxies,
             clock: Clock::system,

@@ -20,7 +20,6 @@ mod redis;
 mod refund;
 mod replay;
 
-use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::time::Timestamp;
 
 use crate::decision::Decision;
@@ -48,22 +47,12 @@ impl Engine {
 
     /// The context of a request: what it is decided by is read here, once.
     pub(crate) fn begin<'w>(&self, request: &'w CallerRequest<'w>, now: Timestamp) -> RequestContext<'w> {
-        let (id, count) = self.ids.next(now);
+        let id = self.ids.next(now, request.front.finisher());
         let policy = self.snapshot.load_full();
         let credential = match request.credential {
             Credential::Headers(headers) => crate::identify::credential(&policy.policy().identity, headers),
             other => other,
         };
-        RequestContext {
-            request,
-            policy,
-            credential,
-            id,
-            slot: SlotId(count),
-            now,
-            verified: None,
-            account: None,
-            by: None,
-        }
+        RequestContext { request, policy, credential, id, now, verified: None, account: None, by: None }
     }
 }

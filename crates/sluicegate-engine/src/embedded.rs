@@ -15,6 +15,7 @@ use sluicegate_store::key_text::{KeyHasher, NoRandomness};
 use crate::clock::Clock;
 use crate::engine::{Engine, EngineParts};
 use crate::identify::{DailyHash, SessionKeys};
+use crate::permit::PermitKey;
 use crate::recover::{Progress, RecoverError, Recovered};
 
 /// What the secret is used for, each use with a key of its own. Changing one of these orphans what it hashed.
@@ -106,7 +107,7 @@ impl Embedded {
         secret: &[u8],
         progress: impl FnMut(Progress),
     ) -> Result<(Engine, Recovered), EmbeddedError> {
-        let Hashers { homes, keys, sessions, daily } = Hashers::new(secret, &self.session_secrets);
+        let Hashers { homes, keys, sessions, permits, daily } = Hashers::new(secret, &self.session_secrets);
         let database = Database::open(&dir.join("sluicegate.db")).map_err(EmbeddedError::Database)?;
         let memory = StoreMemory::of_directory(dir).map_err(StoreError::Mismatch);
         let memory = memory.map_err(EmbeddedError::Directory)?;
@@ -120,6 +121,7 @@ impl Embedded {
             spool,
             homes,
             sessions,
+            permits,
             daily,
             proxies: self.proxies,
             clock: self.clock,
@@ -136,6 +138,7 @@ pub(crate) struct Hashers {
     pub(crate) homes: HomeHasher,
     pub(crate) keys: KeyHasher,
     pub(crate) sessions: SessionKeys,
+    pub(crate) permits: PermitKey,
     pub(crate) daily: DailyHash,
 }
 
@@ -154,6 +157,7 @@ impl Hashers {
             homes: HomeHasher::new(home_secret),
             keys: KeyHasher::new(&blake3::derive_key(KEYS, secret)),
             sessions,
+            permits: PermitKey::new(secret),
             daily: DailyHash::new(secret),
         }
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use http::HeaderMap;
 use parking_lot::Mutex;
+use sluicegate_core::plan::SubjectClass;
 use sluicegate_core::policy::{Policy, Proxies};
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::Spool;
@@ -28,14 +29,14 @@ use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
 use crate::ids::DecisionIds;
 use crate::in_flight::InFlight;
 use crate::names::Names;
-use crate::permit::Permits;
+use crate::permit::{FinishedPermits, PermitKey};
 use crate::pulse::{Change, Changed, Pulse};
 use crate::save::Saved;
 use crate::shared::{Shared, SharedParts};
 use crate::shed::Loads;
 use crate::snapshot::{PolicySnapshot, ReloadError};
 use crate::thresholds::Thresholds;
-use crate::throttle::Throttles;
+use crate::throttle::{OverflowBuckets, Throttles};
 use crate::watch::Watch;
 
 /// What an engine is made of.
@@ -52,6 +53,8 @@ pub struct EngineParts {
     pub homes: HomeHasher,
     /// The keys that sessions are signed with.
     pub sessions: SessionKeys,
+    /// The key that permits of services are authenticated with.
+    pub permits: PermitKey,
     /// Addresses as analytics know them.
     pub daily: DailyHash,
     /// Who is believed about who called.
@@ -60,7 +63,7 @@ pub struct EngineParts {
     pub clock: fn(Timestamp) -> Clock,
     /// Something that no other process has.
     pub random: u64,
-    /// How many callers without a key have meters of their own.
+    /// How many callers without a key have meters of their own, and how many subjects that come with the question.
     pub clients_max: u32,
     /// The store that several nodes share; nothing: the meters are in this process.
     pub shared: Option<SharedParts>,
@@ -80,7 +83,8 @@ pub struct Engine {
     pub(crate) spool: Spool,
     pub(crate) homes: HomeHasher,
     pub(crate) names: Names,
-    pub(crate) permits: Permits,
+    pub(crate) finished: FinishedPermits,
+    pub(crate) permit_key: PermitKey,
     pub(crate) in_flight: InFlight,
     pub(crate) holds: HoldTimes,
     pub(crate) idempotency: IdempotencyTable,
@@ -92,6 +96,7 @@ pub struct Engine {
     pub(crate) watch: Watch,
     pub(crate) thresholds: Thresholds,
     pub(crate) throttles: Throttles,
+    pub(crate) overflow: OverflowBuckets,
     pub(crate) alerting: Alerting,
     pub(crate) sessions: SessionKeys,
     daily: DailyHash,
@@ -141,6 +146,7 @@ impl Engine {
     /// The engine with the meters, names and repeats that recovery has found.
     pub(crate) fn assemble(parts: EngineParts, found: Found, clock: Clock) -> Self {
         let clients_max = usize::try_from(parts.clients_max).unwrap_or(usize::MAX);
+        let tail = parts.spool.tail();
         let clock = Arc::new(clock);
         clock.hold_for(found.snapshot.policy().clock.hold);
         let blocks = match &parts.shared {
@@ -164,6 +170,7 @@ impl Engine {
             alerting: Alerting::new(Alerts::Embedded(parts.database.clone()), counts),
             thresholds: Thresholds::new(alerts),
             throttles: Throttles::default(),
+            overflow: OverflowBuckets::default(),
             watch: Watch::new(&parts.homes, parts.random, clients_max, blocks),
             snapshot: ArcSwap::from_pointee(found.snapshot),
             directory: parts.directory,
@@ -171,7 +178,8 @@ impl Engine {
             spool: parts.spool,
             homes: parts.homes,
             names: found.names,
-            permits: Permits::default(),
+            finished: found.finished,
+            permit_key: parts.permits,
             in_flight: InFlight::default(),
             holds: HoldTimes::default(),
             idempotency: found.idempotency,
@@ -179,7 +187,7 @@ impl Engine {
             counters: Counters::default(),
             database: parts.database,
             saved: Mutex::new(found.saved),
-            shared: parts.shared.map(Shared::new),
+            shared: parts.shared.map(|shared| Shared::new(shared, tail)),
             sessions: parts.sessions,
             daily: parts.daily,
             proxies: parts.proxies,
@@ -272,15 +280,17 @@ impl Engine {
     /// Forgets meters that say nothing any more.
     pub fn sweep(&self, now: Timestamp) -> Swept {
         if let Some(shared) = &self.shared {
-            shared.sweep();
+            shared.sweep(now);
         }
         self.watch.sweep();
         self.idempotency.sweep(now);
+        self.finished.sweep(now);
         self.pulse.sweep(now);
         self.meters.sweep(now)
     }
 
-    /// Beyond so many homes, callers without a key that are new share meters.
+    /// Beyond so many homes, callers without a key that are new share meters; beyond as many, subjects that come with
+    /// the question.
     pub fn clients_max(&self) -> usize {
         self.watch.clients_max()
     }
@@ -288,6 +298,16 @@ impl Engine {
     /// How many homes have meters.
     pub fn homes(&self) -> usize {
         self.meters.homes()
+    }
+
+    /// How many homes of one class have meters.
+    pub fn homes_of(&self, class: SubjectClass) -> usize {
+        self.meters.homes_of(class)
+    }
+
+    /// How many different limits meters may have been written under.
+    pub fn limits(&self) -> usize {
+        self.meters.limits()
     }
 }
 
@@ -300,4 +320,5 @@ pub(crate) struct Found {
     pub(crate) saved: Saved,
     pub(crate) blocks: Vec<KeptBlock>,
     pub(crate) time_mark: TimeMark,
+    pub(crate) finished: FinishedPermits,
 }

@@ -8,14 +8,15 @@ use sluicegate_core::plan::Mode;
 use sluicegate_core::policy::{RefundOn, RouteIndex};
 use sluicegate_core::rule::Amount;
 use sluicegate_core::settle::{Outcome, Readings};
-use sluicegate_core::tariff::{Charges, Plan, Request};
+use sluicegate_core::tariff::{Plan, Request};
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Kind, Record};
+use sluicegate_ledger::{Flags, Kind, Record, Settlement};
 
 use crate::decision::Decision;
 use crate::engine::{Counters, Engine};
-use crate::permit::{Kept, Permit, PermitId, Settles};
+use crate::permit::{Kept, Permit, Settles};
 use crate::record::record;
+use crate::settlement::{Difference, Ending, charges_of, mode_of};
 use crate::unsettled::Unsettled;
 
 /// What a request cost in the end.
@@ -27,11 +28,19 @@ pub struct Finished {
     pub settled: u64,
 }
 
-/// Why a permit was not finished.
+/// Why a permit was neither finished nor renewed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FinishError {
-    /// There is no such permit: it was finished, has ended by itself, or never was.
+    /// There is no such permit: it was never given, or with another secret.
     Unknown,
+    /// Its lease has ended more than a day ago.
+    TooLate,
+    /// It cannot be renewed: its lease has ended, and its slot is free.
+    Expired,
+    /// It cannot be renewed: it is finished.
+    Finished,
+    /// Another node has charged it while the store could not be reached, and alone can finish it.
+    OtherNode,
     /// What changed cannot be recorded now. The permit is still open.
     Unavailable,
 }
@@ -39,7 +48,15 @@ pub enum FinishError {
 impl fmt::Display for FinishError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Unknown => "there is no such open permit: it was finished, or has ended by itself",
+            Self::Unknown => "there is no such permit",
+            Self::TooLate => "the lease of the permit ended more than 24 hours ago; what was charged stays",
+            Self::Expired => {
+                "the lease of the permit has ended, and its slot is free; the permit can still be finished"
+            }
+            Self::Finished => "the permit is finished",
+            Self::OtherNode => {
+                "the permit was given by another node while the store could not be reached; finish it at that node"
+            }
             Self::Unavailable => "the change cannot be recorded at the moment; try again shortly",
         })
     }
@@ -49,11 +66,11 @@ impl std::error::Error for FinishError {}
 
 impl Permit {
     /// What the request costs in the end.
-    fn finished(&self, failed: bool, cost: Option<u64>) -> Finished {
+    pub(crate) fn finished(&self, failed: bool, cost: Option<u64>) -> Finished {
         let reserved = self.usage().map_or(0, Amount::get);
         let settled = match self.settles {
             Settles::Nothing => reserved,
-            Settles::TrueCost if failed && self.plan.refund_on == RefundOn::ServerError => 0,
+            Settles::TrueCost if failed && self.refund_on == RefundOn::ServerError => 0,
             Settles::TrueCost => cost.unwrap_or(reserved),
         };
         Finished { reserved, settled }
@@ -70,27 +87,79 @@ impl Engine {
         Box::pin(Unsettled::new(self, decision).settled()).await
     }
 
-    /// Keeps the permit of a decision for whoever finishes it by its id.
-    pub fn keep(&self, permit: Box<Permit>, now: Timestamp) -> PermitId {
-        let id = permit.id();
-        if let Some(repeat) = self.permits.insert(permit, now) {
-            // The permit that is open settles the cost of both. Only the place in flight is one too many.
-            let _ = self.finish(&repeat, None, None, now);
-        }
-        id
-    }
-
-    /// Finishes the request behind a permit that was kept.
-    pub fn finish_kept(
+    /// Finishes the request behind a permit that a service presents. Every finish of one permit has the same answer, at
+    /// every node.
+    pub async fn finish_kept(
         &self,
-        id: PermitId,
+        text: &str,
         status: Option<u16>,
         cost: Option<u64>,
         now: Timestamp,
     ) -> Result<Finished, FinishError> {
-        let permit = self.permits.take(id, now).ok_or(FinishError::Unknown)?;
-        self.observe_hold(&permit, now);
-        self.finish(&permit, status, cost, now).inspect_err(|_| drop(self.permits.insert(permit, now)))
+        match &self.shared {
+            None => self.finish_kept_here(text, status, cost, now),
+            Some(shared) => Box::pin(self.finish_shared(shared, text, status, cost, now)).await,
+        }
+    }
+
+    /// As [`Engine::finish_kept`], where no store has to be asked: see [`Engine::is_shared`].
+    pub fn finish_kept_here(
+        &self,
+        text: &str,
+        status: Option<u16>,
+        cost: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Finished, FinishError> {
+        let sealed = self.open_permit(text, now)?;
+        let ends = sealed.ends;
+        let account = self.account_of(&sealed);
+        let permit = self.permit_of(sealed, account.as_deref());
+        if now < ends {
+            self.observe_hold(&permit, now);
+        }
+        self.finish_in_memory(&permit, status, cost, now)
+    }
+
+    /// Finishes a permit that was charged to the meters of this process.
+    pub(crate) fn finish_in_memory(
+        &self,
+        permit: &Permit,
+        status: Option<u16>,
+        cost: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Finished, FinishError> {
+        let mut held = self.finished.hold(permit.decision);
+        if let Some(finished) = held.finished() {
+            self.release_again(permit, now);
+            return Ok(finished);
+        }
+        if held.may_be_forgotten() {
+            return Err(FinishError::TooLate);
+        }
+        let finished = self.finish(permit, status, cost, now)?;
+        if finished.reserved == finished.settled {
+            self.trace_finish(permit, finished.reserved, now)?;
+        }
+        held.finish(finished, now);
+        Ok(finished)
+    }
+
+    /// Records that a permit was finished, and nothing else.
+    pub(crate) fn trace_finish(
+        &self,
+        permit: &Permit,
+        reserved: u64,
+        now: Timestamp,
+    ) -> Result<(), FinishError> {
+        let Ok(room) = self.spool.reserve() else {
+            Counters::count(&self.counters.unrecorded);
+            return Err(FinishError::Unavailable);
+        };
+        let settlement = Settlement { reserved, ..Settlement::default() };
+        let trace = record(permit, Kind::Correction, None, 0, now);
+        let flags = permit.flags.without(Flags::OWED | Flags::UNNAMED);
+        room.append(&Record { idempotency: None, settlement, flags, ..trace });
+        Ok(())
     }
 
     /// Finishes a request: frees its slot, gives the charge back where its plan says so, settles the true cost.
@@ -107,9 +176,10 @@ impl Engine {
         let failed = status.is_some_and(|status| (500..600).contains(&status));
         let finished = permit.finished(failed, cost);
         let end = permit.attempt_end(failed, finished.settled);
+        let ending = Ending::of(permit, failed);
         match (&self.shared, permit.kept) {
             (Some(shared), Kept::Store) => {
-                let recorded = self.journal_difference(shared, permit, finished, now);
+                let recorded = self.journal_difference(shared, permit, finished, ending, now);
                 // A charge that could not be given back keeps its name. The slot is free whatever becomes of the rest.
                 shared.release(permit, end.filter(|_| recorded.is_ok()), now);
                 recorded?;
@@ -118,7 +188,7 @@ impl Engine {
                 // First, and whatever becomes of the rest: nobody waits for a slot because a refund could not be
                 // recorded.
                 self.release_slot(permit, now);
-                self.settle_difference(permit, finished, now)?;
+                self.settle_difference(permit, finished, ending, now)?;
             }
         }
         if let Some((name, end)) = end {
@@ -128,10 +198,9 @@ impl Engine {
         Ok(finished)
     }
 
-    fn release_slot(&self, permit: &Permit, now: Timestamp) {
+    pub(crate) fn release_slot(&self, permit: &Permit, now: Timestamp) {
         if permit.plan.tariff.has(Axis::Concurrency) {
-            let mode = Mode::Refund { charged_at: permit.charged_at };
-            let request = permit.request(mode, Charges::Slots, Amount::ONE, now);
+            let request = permit.release(now);
             self.meters.settle(&permit.plan.tariff.plan(&request), &mut Readings::new());
         }
     }
@@ -141,33 +210,31 @@ impl Engine {
         &self,
         permit: &Permit,
         Finished { reserved, settled }: Finished,
+        ending: Ending,
         now: Timestamp,
     ) -> Result<(), FinishError> {
-        let Some(difference) = Amount::new(reserved.abs_diff(settled)) else { return Ok(()) };
-        let (mode, kind) = if settled > reserved {
-            (Mode::Force, Kind::Correction)
-        } else {
-            (Mode::Refund { charged_at: permit.charged_at }, Kind::Refund)
-        };
+        if reserved == settled {
+            return Ok(());
+        }
+        // Under the limits that are in force now: under those of then, what was used since would be cut down to them.
+        let (sold, route) = self.plan_now(permit);
+        let difference = Difference::of(permit, reserved, settled, ending, &sold.tariff);
+        let Some(difference) = difference else { return Ok(()) };
         let Ok(room) = self.spool.reserve() else {
             Counters::count(&self.counters.unrecorded);
             return Err(FinishError::Unavailable);
         };
-        // Under the limits that are in force now: under those of then, what was used since would be cut down to them.
-        let (sold, route) = self.plan_now(permit);
-        let request = Request { route, ..permit.request(mode, Charges::Amounts, difference, now) };
+        let (kind, amount) = (difference.kind, difference.amount);
+        let ended = difference.recorded(record(permit, kind, Some(amount), 0, now));
+        let (mode, which) = (mode_of(&ended), charges_of(&ended, &sold.tariff));
+        let request = Request { route, ..permit.request(mode, which, amount, now) };
         let plan = sold.tariff.plan(&request);
         // Only what gives back all of a charge concerns the name it was charged under.
         let idempotency = permit.name.filter(|_| settled == 0).map(|name| name.idempotency);
         let mut readings = Readings::new();
         self.meters.settle_then(&plan, &mut readings, |outcome| {
-            let overage = match (kind, outcome) {
-                (Kind::Refund, _) => permit.overage.min(difference.get()),
-                (_, Outcome::Admitted { overage }) => overage,
-                _ => 0,
-            };
-            let record = record(permit, kind, Some(difference), overage, now);
-            room.append(&Record { idempotency, ..record });
+            let overage = if let Outcome::Admitted { overage } = outcome { overage } else { 0 };
+            room.append(&Record { idempotency, overage, ..ended });
         });
         if mode == Mode::Force && permit.kept == Kept::Store {
             self.thresholds.watch(&plan, &readings, permit.payer(), &sold);
@@ -179,13 +246,13 @@ impl Engine {
     }
 
     /// The plan that the caller of a permit has now, and the place of its route in it.
-    fn plan_now(&self, permit: &Permit) -> (Arc<Plan>, Option<RouteIndex>) {
+    pub(crate) fn plan_now(&self, permit: &Permit) -> (Arc<Plan>, Option<RouteIndex>) {
         if permit.kept == Kept::Here && self.shared.is_some() {
             return (Arc::clone(&permit.plan), permit.route);
         }
         let policy = self.snapshot.load();
         let plan = if permit.account == 0 {
-            policy.client_plan_of_number(permit.plan.number, &self.meters, &self.names)
+            policy.client_plan_of_number(permit.tier, &self.meters, &self.names)
         } else {
             let account = self.directory.account_by_serial(permit.account);
             account.and_then(|account| {

@@ -3,11 +3,22 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::time::Timestamp;
 
-/// The id of a decision: 48 bits of milliseconds, 40 bits of this process, 40 bits of a count.
+/// The id of a decision: 48 bits of milliseconds, 40 bits of this process, 40 bits of a count. The first bit of the
+/// count says who finishes the request: see [`Finisher`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DecisionId(pub u128);
+
+/// Who finishes what a decision admits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Finisher {
+    /// This process.
+    Process,
+    /// A service that is given a permit.
+    Service,
+}
 
 /// As in ULIDs: no letter that looks like a digit.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -28,6 +39,31 @@ impl DecisionId {
         // Every letter of the alphabet is ASCII.
         text.push_str(str::from_utf8(&digits(self.0)).unwrap_or_default());
         text
+    }
+
+    /// The millisecond in which it was made.
+    pub(crate) fn millis(self) -> u64 {
+        u64::try_from(self.0 >> (2 * PART_BITS)).unwrap_or(u64::MAX)
+    }
+
+    /// Its number among the decisions of its process.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the low bits are what is wanted")]
+    pub(crate) fn count(self) -> u64 {
+        self.0 as u64 & (OF_PROCESS - 1)
+    }
+
+    /// Who finishes what it admits.
+    #[inline]
+    pub(crate) fn finisher(self) -> Finisher {
+        if self.0 & u128::from(OF_PROCESS) == 0 { Finisher::Service } else { Finisher::Process }
+    }
+
+    /// The slot of a request that a service finishes: who holds it, and its id. No other decision has it.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "both halves")]
+    pub(crate) fn slot(self) -> (u64, SlotId) {
+        ((self.0 >> 64) as u64, SlotId(self.0 as u64))
     }
 
     /// Reads an id as [`DecisionId::text`] wrote it.
@@ -58,7 +94,7 @@ pub(crate) fn digits(id: u128) -> [u8; DIGITS] {
 }
 
 /// The number that [`digits`] wrote.
-pub(crate) fn value(text: &str) -> Option<u128> {
+fn value(text: &str) -> Option<u128> {
     if text.len() != DIGITS || !text.starts_with(|first: char| ('0'..='7').contains(&first)) {
         return None;
     }
@@ -77,6 +113,8 @@ pub(crate) struct DecisionIds {
 
 const PART_BITS: u32 = 40;
 const PART_MASK: u64 = (1 << PART_BITS) - 1;
+/// The bit of the count that says that the process finishes it.
+const OF_PROCESS: u64 = 1 << (PART_BITS - 1);
 
 impl DecisionIds {
     /// With something of this process's own, chosen at random.
@@ -84,13 +122,14 @@ impl DecisionIds {
         Self { process: random & PART_MASK, count: AtomicU64::new(1) }
     }
 
-    /// The next id, with its count: a number that no other decision of this process has.
+    /// The next id. The lower half of it no other decision of this process has, nor, most likely, one of the process
+    /// before.
     #[inline]
-    pub(crate) fn next(&self, now: Timestamp) -> (DecisionId, u64) {
-        let count = self.count.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn next(&self, now: Timestamp, finisher: Finisher) -> DecisionId {
+        let count = self.count.fetch_add(1, Ordering::Relaxed) & (OF_PROCESS - 1);
+        let count = if finisher == Finisher::Process { count | OF_PROCESS } else { count };
         let millis = u128::from(now.as_nanos() / 1_000_000);
-        let parts = u128::from(self.process) << PART_BITS | u128::from(count & PART_MASK);
-        (DecisionId(millis << (2 * PART_BITS) | parts), count)
+        DecisionId(millis << (2 * PART_BITS) | u128::from(self.process) << PART_BITS | u128::from(count))
     }
 }
 
@@ -101,11 +140,14 @@ mod tests {
     #[test]
     fn ids_are_unique_sortable_and_read_back() {
         let ids = DecisionIds::new(u64::MAX);
-        let (first, _) = ids.next(Timestamp::from_secs(1_791_201_600));
-        let (second, _) = ids.next(Timestamp::from_secs(1_791_201_600));
-        let (later, _) = ids.next(Timestamp::from_secs(1_791_201_601));
-        assert!(first < second && second < later);
-        assert!(first.to_string() < second.to_string() && second.to_string() < later.to_string());
+        let first = ids.next(Timestamp::from_secs(1_791_201_600), Finisher::Process);
+        let second = ids.next(Timestamp::from_secs(1_791_201_600), Finisher::Service);
+        let later = ids.next(Timestamp::from_secs(1_791_201_601), Finisher::Process);
+        assert_eq!((first.finisher(), second.finisher()), (Finisher::Process, Finisher::Service));
+        assert_eq!((later.millis(), first.slot().1), (1_791_201_601_000, first.slot().1));
+        assert_ne!(first.slot(), second.slot());
+        assert!(first < later && second < later);
+        assert!(first.to_string() < later.to_string() && second.to_string() < later.to_string());
         for id in [first, second, later, DecisionId(0), DecisionId(u128::MAX)] {
             assert_eq!(DecisionId::parse(&id.to_string()), Some(id));
         }

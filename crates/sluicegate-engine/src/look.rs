@@ -4,7 +4,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use sluicegate_core::limit::Per;
+use sluicegate_core::key_env::KeyEnv;
+use sluicegate_core::limit::{Axis, Per};
 use sluicegate_core::limit_now::LimitNow;
 use sluicegate_core::plan::{HomeId, Mode};
 use sluicegate_core::rule::Amount;
@@ -20,7 +21,8 @@ use crate::engine::Engine;
 /// What one limit of an account says now.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AccountLimit {
-    /// The number of the key whose own meter it is; nothing where all keys share it.
+    /// The tagged number of the key whose own meter it is; nothing where all keys share it, and [`KeyEnv::TEST_KEYS`]
+    /// where all test keys do.
     pub key: Option<NonZeroU32>,
     /// What it says.
     pub now: LimitNow,
@@ -87,7 +89,13 @@ impl Engine {
             // What a first key would have.
             return self.look(plan, account, None, now, |_| true).await;
         }
-        let mut limits = self.look(plan, account, None, now, |per| per == Per::Account).await?;
+        let shared: fn(Per) -> bool = |per| per == Per::Account;
+        let mut limits = self.look(plan, account, None, now, shared).await?;
+        if keys.iter().any(|key| KeyEnv::of_tagged(*key) == KeyEnv::Test) {
+            // Only quotas of test keys are apart.
+            let test = self.look(plan, account, Some(KeyEnv::TEST_KEYS), now, shared).await?;
+            limits.extend(test.into_iter().filter(|limit| limit.now.axis == Axis::Quota));
+        }
         for key in keys {
             limits.extend(self.look(plan, account, Some(*key), now, |per| per != Per::Account).await?);
         }

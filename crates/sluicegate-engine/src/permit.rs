@@ -1,45 +1,38 @@
-//! Permits: what has to be remembered of an admitted request until it has ended.
+//! Permits: what has to be remembered of an admitted request until it has ended. Those of services travel as text: see
+//! [`seal`].
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+mod base64url;
+mod limit_print;
+pub(crate) mod seal;
+mod table;
+
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use sluicegate_core::plan::HomeId;
-use sluicegate_core::policy::RouteIndex;
-use sluicegate_core::rule::concurrency::SlotId;
+use sluicegate_core::policy::{RefundOn, RouteIndex};
+use sluicegate_core::rule::concurrency::{SlotHold, SlotId};
 use sluicegate_core::rule::{Amount, LEASE_DEFAULT};
 use sluicegate_core::tariff::{Charges, Plan};
-use sluicegate_core::time::Timestamp;
+use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::{Flags, Idempotency};
 
 use crate::idempotency::{AttemptEnd, ReplayRule};
-use crate::ids::{self, DecisionId};
+use crate::ids::{DecisionId, Finisher};
+pub(crate) use limit_print::{LimitPrint, SameBy, others_than};
+pub use seal::PermitKey;
+pub(crate) use table::FinishedPermits;
 
-/// The handle of a permit that a front end far away holds: the decision it belongs to.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct PermitId(DecisionId);
+/// How long after the end of its lease a permit can be finished.
+pub(crate) const LATE_MAX: Nanos = Nanos::from_secs(24 * 60 * 60);
 
-const PREFIX: &str = "permit_";
-
-impl PermitId {
-    /// The permit of a decision.
-    pub fn of(decision: DecisionId) -> Self {
-        Self(decision)
-    }
-
-    /// Reads a permit as it was written.
-    pub fn parse(text: &str) -> Option<Self> {
-        ids::value(text.strip_prefix(PREFIX)?).map(|id| Self(DecisionId(id)))
-    }
-}
-
-impl std::fmt::Display for PermitId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(PREFIX)?;
-        ids::digits(self.0.0).iter().try_for_each(|digit| std::fmt::Write::write_char(f, char::from(*digit)))
-    }
+/// A permit as a service has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HandedPermit {
+    /// Its text: everything that a finish needs.
+    pub text: String,
+    /// How long it lives if it is neither finished nor renewed.
+    pub lives: Nanos,
 }
 
 /// What was charged for an admitted request, and to whom.
@@ -50,21 +43,45 @@ pub struct Permit {
     pub(crate) home: HomeId,
     pub(crate) account: u64,
     pub(crate) key: u64,
+    /// The number of the key, tagged with its environment.
     pub(crate) key_number: Option<NonZeroU32>,
     pub(crate) route: Option<RouteIndex>,
     pub(crate) route_number: u32,
     /// What it costs; nothing: it is free. See [`Permit::usage`].
     pub(crate) cost: Option<Amount>,
-    /// How much of that lay above a limit whose overage is billed.
-    pub(crate) overage: u64,
     pub(crate) settles: Settles,
     pub(crate) charged_at: Timestamp,
-    pub(crate) slot: SlotId,
+    pub(crate) slot: SlotKey,
+    /// For how long a service holds it, where it has said so.
+    pub(crate) hold: Option<Nanos>,
+    /// The number of the tier that it was charged under.
+    pub(crate) tier: u32,
+    /// When that tier returns quota.
+    pub(crate) refund_on: RefundOn,
+    /// The limits that it was charged under, where `plan` has those of now.
+    pub(crate) limits: Option<Box<[LimitPrint]>>,
     /// Its caller's name for it, which every attempt to serve it has.
     pub(crate) name: Option<PermitName>,
     pub(crate) kept: Kept,
     /// What records of it say beside the numbers.
     pub(crate) flags: Flags,
+}
+
+/// Which slot a request holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SlotKey {
+    /// Who holds it among all who share a store. Nothing: this node.
+    pub(crate) holder: Option<u64>,
+    pub(crate) id: SlotId,
+}
+
+impl SlotKey {
+    /// The slot that a decision takes. That of a service is the same for every node.
+    #[inline]
+    pub(crate) fn of(decision: DecisionId) -> Self {
+        let (holder, id) = decision.slot();
+        Self { holder: (decision.finisher() == Finisher::Service).then_some(holder), id }
+    }
 }
 
 /// The name of a request, and when another attempt under it is free.
@@ -131,56 +148,19 @@ impl Permit {
         (end == AttemptEnd::Refunded || name.rule == ReplayRule::AfterFailure).then_some((name, end))
     }
 
-    /// Its handle.
-    pub fn id(&self) -> PermitId {
-        PermitId::of(self.decision)
-    }
-}
-
-/// The permits that front ends far away hold, each until it is finished or a slot's lease has passed.
-///
-/// Ids begin with the time, so the oldest permit is the first of the map.
-#[derive(Debug, Default)]
-pub(crate) struct Permits(Mutex<BTreeMap<PermitId, Box<Permit>>>);
-
-/// How many permits may be open at once. Beyond it the oldest ends early: its slot frees itself with its lease.
-const OPEN_MAX: usize = 1_000_000;
-
-/// How many that have ended by themselves are dropped with each new one: more than one, so that none pile up.
-const DROPPED_AT_ONCE: usize = 4;
-
-impl Permits {
-    /// Takes a permit. It comes back if one of the same id is open: it belongs to a repeat of the same request.
-    #[must_use]
-    pub(crate) fn insert(&self, permit: Box<Permit>, now: Timestamp) -> Option<Box<Permit>> {
-        let mut open = self.0.lock();
-        for _ in 0..DROPPED_AT_ONCE {
-            let full = open.len() >= OPEN_MAX;
-            match open.first_entry() {
-                Some(oldest) if full || has_ended(oldest.get(), now) => drop(oldest.remove()),
-                _ => break,
-            }
-        }
-        match open.entry(permit.id()) {
-            // Whichever of the two settles the cost stays.
-            Entry::Occupied(mut first) if !has_ended(first.get(), now) => {
-                let is_repeat = permit.settles == Settles::Nothing;
-                return Some(if is_repeat { permit } else { first.insert(permit) });
-            }
-            Entry::Occupied(mut ended) => drop(ended.insert(permit)),
-            Entry::Vacant(free) => drop(free.insert(permit)),
-        }
-        None
+    /// Whether a service holds a slot under it, which outlives this process.
+    #[inline]
+    pub(crate) fn is_held_by_service(&self) -> bool {
+        self.slot.holder.is_some() && self.plan.tariff.takes_slots()
     }
 
-    /// The permit, which is no longer open then.
-    pub(crate) fn take(&self, id: PermitId, now: Timestamp) -> Option<Box<Permit>> {
-        self.0.lock().remove(&id).filter(|permit| !has_ended(permit, now))
+    /// How long it lives: as long as its shortest slot, if it was not said for how long it is held.
+    pub(crate) fn lease(&self) -> Nanos {
+        self.hold.unwrap_or_else(|| self.plan.tariff.leases().min().unwrap_or(LEASE_DEFAULT))
     }
-}
 
-/// A permit lives as long as the slots it holds, and a minute at least.
-fn has_ended(permit: &Permit, now: Timestamp) -> bool {
-    let lease = permit.plan.tariff.leases().max().unwrap_or(LEASE_DEFAULT);
-    now.since(permit.charged_at) >= lease.max(LEASE_DEFAULT)
+    /// Its slot, held from now on.
+    pub(crate) fn slot_hold(&self) -> SlotHold {
+        SlotHold { id: self.slot.id, hold: self.hold }
+    }
 }

@@ -1,8 +1,9 @@
 //! What an admitted request leaves in the ledger.
 
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::rule::Amount;
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Kind, Record};
+use sluicegate_ledger::{Kind, Record, Settlement, Unit};
 
 use crate::permit::Permit;
 
@@ -22,12 +23,15 @@ pub(crate) fn record(
         home: permit.home,
         account: permit.account,
         key: permit.key,
-        key_number: permit.key_number.map_or(0, std::num::NonZeroU32::get),
+        key_number: permit.key_number.and_then(KeyEnv::untag).map_or(0, std::num::NonZeroU32::get),
         route: permit.route_number,
-        tier: permit.plan.number,
+        tier: permit.tier,
+        env: permit.key_number.map_or(KeyEnv::Live, KeyEnv::of_tagged),
+        unit: Unit::Requests,
         cost: cost.map_or(0, Amount::get),
         overage,
         idempotency: permit.name.map(|name| name.idempotency),
         flags: permit.flags,
+        settlement: Settlement::default(),
     }
 }

@@ -1,22 +1,23 @@
 //! Starting: the meters are the last checkpoint, and the records of the spool behind it counted again.
 
 mod future;
+mod permits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use sluicegate_core::image::BadImage;
-use sluicegate_core::plan::{HomeId, Mode};
+use sluicegate_core::limit::Limit;
+use sluicegate_core::plan::HomeId;
 use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
-use sluicegate_core::settle::Readings;
-use sluicegate_core::tariff::{Charges, Request};
+use sluicegate_core::tariff::{Plan, Request};
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Kind, Position, ReadError, Record};
 use sluicegate_store::database::DatabaseError;
 use sluicegate_store::directory::Directory;
-use sluicegate_store::meters::MeterTable;
+use sluicegate_store::meters::{Limits, MeterTable};
 
 use crate::clock_keeping::{TimeMark, confirmed_time};
 use crate::engine::{Counters, Engine, EngineParts, Found};
@@ -24,7 +25,10 @@ use crate::idempotency::{IdempotencyTable, KnownName};
 use crate::ids::DecisionId;
 use crate::names::Names;
 use crate::save::Saved;
+use crate::settlement::{charges_of, mode_of};
 use crate::snapshot::{PolicySnapshot, ReloadError};
+use permits::LoadedPermits;
+pub(crate) use permits::held_row;
 
 /// How far recovery has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,6 +102,7 @@ impl Engine {
         let names = Names::open(parts.database.clone()).map_err(RecoverError::Database)?;
         let snapshot = PolicySnapshot::new(1, parts.policy.clone(), &names).map_err(RecoverError::Policy)?;
         let mut checkpoint = Loaded::from(&parts)?;
+        let mut permits = LoadedPermits::from(&parts.database).map_err(RecoverError::Database)?;
         let tail = parts.spool.tail();
         if tail < checkpoint.position {
             return Err(RecoverError::Behind { tail: tail.0, checkpoint: checkpoint.position.0 });
@@ -116,6 +121,7 @@ impl Engine {
         let from = replay.checkpoint.position;
         let report = parts.spool.read(from, |position, record| {
             replay.count(position, record);
+            permits.count(record);
             done += 1;
             if done % PROGRESS_EVERY == 0 {
                 progress(Progress { done, total });
@@ -135,6 +141,9 @@ impl Engine {
             Some(at) if parts.shared.is_none() => future::rebuild(&mut replay, &parts.spool, at)?,
             _ => BTreeSet::new(),
         };
+        if parts.shared.is_none() {
+            permits::hold_slots(&replay, &permits, clock.now());
+        }
         let recovered = Recovered {
             homes: checkpoint.homes,
             records: report.read,
@@ -147,7 +156,8 @@ impl Engine {
         let blocks = blocks.map_err(RecoverError::Database)?;
         let saved = Saved { position, limits };
         let time_mark = TimeMark { confirmed, latest_plausible };
-        let found = Found { snapshot, meters, names, idempotency, saved, blocks, time_mark };
+        let finished = permits.finished;
+        let found = Found { snapshot, meters, names, idempotency, saved, blocks, time_mark, finished };
         let engine = Self::assemble(parts, found, clock);
         // No record says it, so only the next checkpoint keeps it.
         rebuilt.into_iter().for_each(|home| engine.watch.touched.add(home));
@@ -216,9 +226,16 @@ enum Counted {
 }
 
 impl Replay<'_> {
+    /// Whether a tier includes as much as a plan before overage is billed.
+    fn sells_the_same(&self, tier: u32, plan: &Plan) -> bool {
+        let included = |plan: &Plan| plan.tariff.limits().find_map(Limit::included);
+        let then = || self.snapshot.client_plan_of_number(tier, &self.checkpoint.meters, self.names);
+        tier == plan.number || then().is_some_and(|then| included(&then) == included(plan))
+    }
+
     fn count(&mut self, position: Position, record: &Record) {
         self.latest = self.latest.max(record.at);
-        if let Some(name) = record.idempotency {
+        if let Some(name) = record.name() {
             let mut shard = self.checkpoint.idempotency.hold(record.home, name.key);
             let decision = DecisionId(record.decision);
             match record.kind {
@@ -240,32 +257,32 @@ impl Replay<'_> {
         self.charge(record);
     }
 
+    /// The plan of an account, or of clients in this tier. An account that was deleted has no meters to count into.
+    fn plan_of(&self, account: u64, tier: u32) -> Option<Arc<Plan>> {
+        let meters = &self.checkpoint.meters;
+        if account == 0 {
+            return self.snapshot.client_plan_of_number(tier, meters, self.names);
+        }
+        let account = self.directory.account_by_serial(account)?;
+        self.snapshot.plan_of(&account.standing.load(), meters, self.names, &self.counters)
+    }
+
     /// Charges the meters of a record with it.
     fn charge(&self, record: &Record) {
-        let meters = &self.checkpoint.meters;
-        let plan = if record.account == 0 {
-            self.snapshot.client_plan_of_number(record.tier, meters, self.names)
-        } else {
-            // An account that was deleted since has no meters to count into.
-            self.directory.account_by_serial(record.account).and_then(|account| {
-                self.snapshot.plan_of(&account.standing.load(), meters, self.names, &self.counters)
-            })
-        };
+        let plan = self.plan_of(record.account, record.tier);
         let (Some(plan), Some(cost)) = (plan, Amount::new(record.cost)) else { return };
-        let mode = match record.kind {
-            Kind::Charge | Kind::Correction => Mode::Force,
-            Kind::Refund => Mode::Refund { charged_at: record.charged_at },
-        };
         let request = Request {
             home: record.home,
-            key: NonZeroU32::new(record.key_number),
+            key: record.tagged_key_number(),
             route: self.snapshot.route_of_number(record.route),
             cost,
             now: record.at,
-            mode,
-            which: Charges::Amounts,
+            mode: mode_of(record),
+            which: charges_of(record, &plan.tariff),
             slot: SlotId(0),
         };
-        meters.settle(&plan.tariff.plan(&request), &mut Readings::new());
+        let limits = if self.sells_the_same(record.tier, &plan) { Limits::OfNow } else { Limits::OfThen };
+        let meters = &self.checkpoint.meters;
+        meters.settle_recorded(&plan.tariff.plan(&request), record.overage, limits);
     }
 }

@@ -6,6 +6,9 @@ use std::net::IpAddr;
 use http::HeaderMap;
 pub use sluicegate_core::identify::Name;
 use sluicegate_core::rule::Amount;
+use sluicegate_core::time::Nanos;
+
+use crate::ids::Finisher;
 
 /// One request, as every front end describes it.
 #[derive(Clone, Copy)]
@@ -109,6 +112,28 @@ pub enum Hold {
     IfNeeded,
     /// It will: its true cost may be another.
     Yes,
+    /// It will, and what it holds is held for so long unless it is finished or renewed before.
+    For(Nanos),
+}
+
+impl Hold {
+    /// The longest that a permit lives before it is renewed.
+    pub const MAX: Nanos = Nanos::from_secs(24 * 60 * 60);
+    /// The shortest.
+    pub const MIN: Nanos = Nanos::from_secs(1);
+
+    /// Whether it will be finished whatever the limits are.
+    pub fn is_asked_for(self) -> bool {
+        self != Self::IfNeeded
+    }
+
+    /// For how long it is held, if that was said.
+    pub(crate) fn span(self) -> Option<Nanos> {
+        match self {
+            Self::For(span) => Some(span.max(Self::MIN).min(Self::MAX)),
+            Self::IfNeeded | Self::Yes => None,
+        }
+    }
 }
 
 /// The front end that asks.
@@ -152,6 +177,15 @@ impl Front {
             Self::RateLimit => "rate_limit",
             Self::ExtAuthz => "ext_authz",
             Self::Resp => "resp",
+        }
+    }
+
+    /// Who finishes what is admitted.
+    #[inline]
+    pub(crate) const fn finisher(self) -> Finisher {
+        match self {
+            Self::Decision | Self::Resp => Finisher::Service,
+            _ => Finisher::Process,
         }
     }
 

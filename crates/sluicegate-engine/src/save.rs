@@ -9,9 +9,12 @@ use std::fmt;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Idempotency, Kind, Position, ReadError, Record};
-use sluicegate_store::database::{Checkpoint, DatabaseError, IdempotencyRow, MeterRow};
+use sluicegate_store::database::{
+    Checkpoint, DatabaseError, FinishedRow, HeldRow, IdempotencyRow, MeterRow, PermitRows,
+};
 
 use crate::engine::Engine;
+use crate::recover::held_row;
 
 /// What the last checkpoint holds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,14 +65,40 @@ fn evicted_row(home: HomeId, key: u64) -> IdempotencyRow {
     IdempotencyRow { home: home.0, key, request: 0, decision: 0, at: Timestamp::EPOCH, cost: 0 }
 }
 
+/// What records say of permits that services hold.
+#[derive(Default)]
+struct PermitChanges {
+    finished: BTreeMap<u128, FinishedRow>,
+    held: BTreeMap<u128, HeldRow>,
+}
+
+impl PermitChanges {
+    fn count(&mut self, record: &Record) {
+        if let Some((reserved, settled)) = record.finished_locally() {
+            self.held.remove(&record.decision);
+            let row = FinishedRow { decision: record.decision, reserved, settled, at: record.at };
+            self.finished.entry(record.decision).or_insert(row);
+        } else if let Some(row) = held_row(record) {
+            self.held.insert(record.decision, row);
+        }
+    }
+
+    fn rows(self, forgotten: Vec<u128>, watermark_ms: u64) -> PermitRows {
+        let (finished, held) = (self.finished.into_values().collect(), self.held.into_values().collect());
+        PermitRows { finished, held, forgotten, watermark_ms }
+    }
+}
+
 impl Engine {
     /// Saves what the meters say. Blocking; says how many records the checkpoint covers that the last did not.
     pub fn save(&self, now: Timestamp) -> Result<u64, SaveError> {
         let mut saved = self.saved.lock();
-        let touched = self.watch.touched.take();
-        let done = self.save_since(&mut saved, &touched, now);
+        let touched = [self.watch.touched.take(), self.watch.touched_asked.take()];
+        let done = self.save_since(&mut saved, touched.iter().flatten().copied().collect(), now);
         if done.is_err() {
+            let [touched, asked] = touched;
             self.watch.touched.put_back(touched);
+            self.watch.touched_asked.put_back(asked);
         }
         let memory = self.snapshot.load().blocks_memory();
         self.watch.blocks.save(memory, now).map_err(SaveError::Database)?;
@@ -88,22 +117,22 @@ impl Engine {
     fn save_since(
         &self,
         saved: &mut Saved,
-        touched: &BTreeSet<HomeId>,
+        mut changed: BTreeSet<HomeId>,
         now: Timestamp,
     ) -> Result<u64, SaveError> {
         self.spool.flush().map_err(SaveError::Flush)?;
         // Not the tail: a record before it may still be on its way into its slot.
         let until = self.spool.durable();
-        let mut changed = touched.clone();
-        let mut names = BTreeMap::new();
+        let (mut names, mut permits) = (BTreeMap::new(), PermitChanges::default());
         let report = self.spool.read(saved.position, |position, record| {
             if position >= until {
                 return;
             }
             changed.insert(record.home);
-            if let Some(name) = record.idempotency {
+            if let Some(name) = record.name() {
                 names.insert((record.home, name.key), name_row(record, name));
             }
+            permits.count(record);
         });
         report.map_err(SaveError::Read)?;
         let covered = until.0.saturating_sub(saved.position.0);
@@ -125,7 +154,8 @@ impl Engine {
             names.insert((home, key), evicted_row(home, key));
         }
         let idempotency = names.into_values().collect();
-        let checkpoint = Checkpoint { limits, meters, idempotency, position: until.0, now };
+        let permits = permits.rows(self.finished.take_forgotten(), self.finished.watermark_ms());
+        let checkpoint = Checkpoint { limits, meters, idempotency, permits, position: until.0, now };
         self.database.save_checkpoint(checkpoint).wait().map_err(SaveError::Database)?;
         *saved = Saved { position: until, limits: saved.limits.saturating_add(entered) };
         Ok(covered)

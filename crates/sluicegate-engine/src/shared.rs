@@ -1,8 +1,10 @@
 //! Meters that several nodes share, in a Redis or Valkey, and what stands in for them while it is away.
 
+mod claim;
 mod fallback;
 mod finish;
 mod journal;
+mod renew;
 mod turns;
 
 use std::fmt;
@@ -10,17 +12,25 @@ use std::sync::Arc;
 
 use sluicegate_core::policy::Degraded;
 use sluicegate_core::tariff::{Plan, Request};
+use sluicegate_core::time::Timestamp;
+use sluicegate_ledger::Position;
 use sluicegate_store::meters::MeterTable;
-use sluicegate_store::redis::{Homes, Link, Meters, NameUse, NodeId, Owed, RequestName, TimeBound};
+use sluicegate_store::redis::{
+    Homes, Link, Meters, NameUse, NodeId, Owed, PermitClaims, RequestName, TimeBound,
+};
 use tokio::runtime::Handle;
 
 use crate::idempotency::{AttemptEnd, ReplayRule};
 use crate::ids::DecisionId;
-use crate::permit::PermitName;
+use crate::permit::{FinishedPermits, Permit, PermitName};
+use claim::Claiming;
 use fallback::Fallbacks;
 pub(crate) use fallback::{is_closed, is_owed};
 use journal::Journal;
 use turns::Turns;
+
+/// How many finished permits a node knows without asking the store.
+const RECENT_MAX: usize = 1 << 14;
 
 /// What an engine needs to decide by a store that several nodes share.
 #[derive(Clone)]
@@ -31,7 +41,7 @@ pub struct SharedParts {
     pub journal: Meters,
     /// This node.
     pub node: NodeId,
-    /// The way to the blocks of all nodes.
+    /// The way to the blocks of all nodes, and to what they say of permits.
     pub blocks: Link,
     /// How far the clock of the store is believed, by both of the above.
     pub time_bound: Arc<TimeBound>,
@@ -46,18 +56,24 @@ impl fmt::Debug for SharedParts {
 /// The store that several nodes share.
 pub(crate) struct Shared {
     pub(crate) homes: Homes,
-    node: NodeId,
+    pub(crate) node: NodeId,
     /// Where that is done which nobody waits for.
     runtime: Handle,
     pub(crate) journal: Journal,
     fallbacks: Fallbacks,
     pub(crate) turns: Turns,
     pub(crate) time_bound: Arc<TimeBound>,
+    /// Who finishes which permit, as all nodes know it.
+    claims: PermitClaims,
+    /// The permits that this node is claiming.
+    claiming: Claiming,
+    /// Some of those that were finished lately, so that their repeats need not ask the store.
+    recent: FinishedPermits,
 }
 
 impl Shared {
-    /// Must be called within a tokio runtime.
-    pub(crate) fn new(parts: SharedParts) -> Self {
+    /// Must be called within a tokio runtime. The records before `tail` are those of earlier processes.
+    pub(crate) fn new(parts: SharedParts, tail: Position) -> Self {
         Self {
             homes: parts.homes,
             node: parts.node,
@@ -66,12 +82,17 @@ impl Shared {
             fallbacks: Fallbacks::default(),
             turns: Turns::default(),
             time_bound: parts.time_bound,
+            claims: PermitClaims::new(parts.blocks),
+            claiming: Claiming::new(tail),
+            recent: FinishedPermits::with_max(RECENT_MAX),
         }
     }
 
     /// Forgets what nobody uses any more.
-    pub(crate) fn sweep(&self) {
+    pub(crate) fn sweep(&self, now: Timestamp) {
         self.fallbacks.sweep();
+        self.recent.sweep(now);
+        drop(self.recent.take_forgotten());
     }
 
     /// What stands in for a plan while the store is away.
@@ -79,8 +100,15 @@ impl Shared {
         self.fallbacks.of(plan, degraded, meters)
     }
 
+    /// What is asked of the store about a request under a plan.
     pub(crate) fn owed(&self, plan: &Arc<Plan>, request: Request) -> Owed {
-        Owed { plan: Arc::clone(plan), request, holder: self.node, name: None }
+        Owed { plan: Arc::clone(plan), request, holder: self.node, name: None, hold: None }
+    }
+
+    /// What is asked of the store about the request of a permit, whose slot may be a service's.
+    pub(crate) fn owed_by(&self, permit: &Permit, request: Request) -> Owed {
+        let holder = permit.slot.holder.map_or(self.node, NodeId);
+        Owed { holder, ..self.owed(&permit.plan, request) }
     }
 }
 

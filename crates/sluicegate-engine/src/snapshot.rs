@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use sluicegate_core::file;
 use sluicegate_core::file::Problem;
+use sluicegate_core::plan::SubjectClass;
 use sluicegate_core::policy::{Blocks, Conduct, Policy, RouteIndex, Tier, TierName};
 use sluicegate_core::rule::TokenBucket;
 use sluicegate_core::tariff::{AccountCalendar, Plan};
@@ -237,11 +238,12 @@ impl PolicySnapshot {
     /// remembered of the callers may be more.
     pub(crate) fn anonymous_plan(&self, meters: &MeterTable, names: &Names) -> Option<Arc<Plan>> {
         let tier = || self.policy.tiers.get(self.policy.identity.anonymous.as_ref()?.as_str());
-        self.anonymous.get_or_init(|| Some(self.make_client_plan(tier()?, meters, names))).clone()
+        let make = || Some(self.make_client_plan(tier()?, SubjectClass::Client, meters, names));
+        self.anonymous.get_or_init(make).clone()
     }
 
-    /// The plan of callers without a key whom somebody has put into this tier. If there is none of that name, the
-    /// smallest holds.
+    /// The plan of callers whom a front end has put into this tier. If there is none of that name, the smallest
+    /// holds. It is not shared with callers without a key, for there are bounds of their own for both.
     pub(crate) fn client_plan(
         &self,
         tier: &str,
@@ -254,13 +256,9 @@ impl PolicySnapshot {
             Counters::count(&counters.unknown_tier);
         }
         let tier = named.or_else(|| self.policy.tiers.smallest())?;
-        if self.policy.identity.anonymous.as_ref() == Some(&tier.name) {
-            return self.anonymous_plan(meters, names);
-        }
         let mut plans = self.clients.lock();
-        let plan =
-            plans.entry(tier.name.clone()).or_insert_with(|| self.make_client_plan(tier, meters, names));
-        Some(Arc::clone(plan))
+        let make = || self.make_client_plan(tier, SubjectClass::Asked, meters, names);
+        Some(Arc::clone(plans.entry(tier.name.clone()).or_insert_with(make)))
     }
 
     /// The plan of callers without an account whose records have the number of this tier.
@@ -281,11 +279,17 @@ impl PolicySnapshot {
         }
     }
 
-    fn make_client_plan(&self, tier: &Tier, meters: &MeterTable, names: &Names) -> Arc<Plan> {
+    fn make_client_plan(
+        &self,
+        tier: &Tier,
+        class: SubjectClass,
+        meters: &MeterTable,
+        names: &Names,
+    ) -> Arc<Plan> {
         let number = names.number(tier.name.as_str()).unwrap_or(0);
         let mut plan = Plan::new(tier, &AccountCalendar::default(), number, |limit| meters.enter(limit));
         plan.series = self.tier_series(&tier.name, names);
-        Arc::new(plan.with_conduct(&self.conduct(), |limit| meters.enter(limit)))
+        Arc::new(plan.with_conduct(&self.conduct(), |limit| meters.enter(limit)).for_class(class))
     }
 
     /// Whether what was negotiated with an account goes with this policy.

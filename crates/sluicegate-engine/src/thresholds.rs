@@ -135,7 +135,7 @@ impl Thresholds {
         let bought = sold.tariff.limits().find(|limit| limit.name == charge.limit.name);
         let limit = bought.unwrap_or(charge.limit);
         let amount = limit.rule.capacity();
-        let Some(level) = Level::of(reading.used, amount, limit.excess.is_billed()) else { return };
+        let Some(level) = Level::of(reading.used, amount, charge.limit.excess.is_billed()) else { return };
         let Some(span) = Span::of(charge, now) else { return };
         let spot = Spot::of(payer.home, charge.sharer, &limit.name, amount, span.turn(now));
         if self.seen.has(spot, level) {

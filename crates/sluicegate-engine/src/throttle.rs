@@ -1,12 +1,12 @@
 //! Limits that belong to no account: whoever asks brings along the limit and who is limited.
 //!
 //! They are settled as those of tiers are, on one meter each, and are on nobody's bill: no record is written. What a
-//! meter says survives a restart by the checkpoint alone.
+//! meter says survives a restart by the checkpoint alone. Subjects beyond the bound of their class share overflow
+//! buckets.
 
 mod known;
+mod overflow;
 mod shared;
-
-use std::sync::Arc;
 
 use sluicegate_core::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
 use sluicegate_core::limit_now::LimitNow;
@@ -14,14 +14,15 @@ use sluicegate_core::plan::{ChargePlan, HomeId, Mode};
 use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::rule::{Amount, Rule};
 use sluicegate_core::settle::{Outcome, Readings};
-use sluicegate_core::tariff::{Charges, Plan, Request};
+use sluicegate_core::tariff::{Charges, Request};
 use sluicegate_core::time::{Nanos, Timestamp};
 
 use crate::decision::StoreMode;
-use crate::engine::Engine;
+use crate::engine::{Counters, Engine};
 
+pub use known::Throttle;
 pub(crate) use known::Throttles;
-pub use known::{Throttle, TooManyThrottles};
+pub(crate) use overflow::OverflowBuckets;
 
 /// What is left within this time would be forgotten before it could be saved and read again.
 const SAVED_FROM: Nanos = Nanos::from_secs(10);
@@ -42,7 +43,7 @@ impl ThrottleAsk {
         let (mode, cost) = match self {
             Self::Take(cost) => (Mode::Charge, cost),
             Self::Peek(cost) => (Mode::Peek, cost),
-            Self::Give(cost) => (Mode::Refund { charged_at: now }, cost),
+            Self::Give(cost) => (Mode::Refund { charged_at: now, reserved: cost }, cost),
         };
         let (key, route, which) = (None, None, Charges::All);
         Request { home: subject, key, route, cost, now, mode, which, slot: SlotId(0) }
@@ -85,9 +86,9 @@ impl Throttled {
 }
 
 impl Engine {
-    /// Makes a limit ready, which is kept for whoever asks for the same again.
-    pub fn throttle(&self, name: &LimitName, rule: &Rule) -> Result<Throttle, TooManyThrottles> {
-        self.throttles.get(name, rule, |limit| self.meters.enter(limit))
+    /// Makes a limit ready. Those that were asked for lately are kept.
+    pub fn throttle(&self, name: &LimitName, rule: &Rule) -> Throttle {
+        self.throttles.get(name, rule, |limit| self.meters.enter_asked(limit))
     }
 
     /// Where the meter of a subject lives. The parts are hashed and never joined: no two lists of them are one subject.
@@ -105,27 +106,32 @@ impl Engine {
         now: Timestamp,
     ) -> Option<Throttled> {
         match self.shared {
-            None => self.throttled_by(&throttle.plan, subject, ask, now),
+            None => Some(self.throttled_by(throttle, subject, ask, now)),
             Some(_) => None,
         }
     }
 
-    /// Settles by a meter of this process.
+    /// Settles by a meter of this process: one of the subject's own, or, beyond the bound of those, one that it shares.
     fn throttled_by(
         &self,
-        plan: &Arc<Plan>,
+        throttle: &Throttle,
         subject: HomeId,
         ask: ThrottleAsk,
         now: Timestamp,
-    ) -> Option<Throttled> {
-        let plan = plan.tariff.plan(&ask.request(subject, now));
+    ) -> Throttled {
+        if !self.watch.seats.has_room_for_asked(subject, &self.meters) {
+            Counters::count(&self.counters.crowded);
+            return self.overflow.settle(throttle, subject, ask, now);
+        }
+        let plan = throttle.plan().tariff.plan(&ask.request(subject, now));
         let mut readings = Readings::new();
         let outcome = self.meters.settle(&plan, &mut readings);
-        let throttled = Throttled::new(answer_of(outcome), &plan, &readings, StoreMode::Normal)?;
+        let throttled = Throttled::new(answer_of(outcome), &plan, &readings, StoreMode::Normal);
+        let throttled = throttled.unwrap_or_else(|| throttle.untouched());
         if outcome.changes_meters(plan.mode) && throttled.limit.reset > SAVED_FROM {
-            self.watch.touched.add(subject);
+            self.watch.touched_asked.add(subject);
         }
-        Some(throttled)
+        throttled
     }
 }
 
@@ -145,7 +151,9 @@ fn limit(name: &LimitName, rule: &Rule) -> Limit {
         name: name.clone(),
         axis: Axis::Rate,
         per: Per::Account,
-        rule: rule.clone(),
+        // Its number in the book may be that of many.
+        rule: rule.in_family(),
         excess: Excess::Refuse(RefusalStatus::TooManyRequests),
+        sold: None,
     }
 }

@@ -3,6 +3,8 @@
 use std::ops::Deref;
 use std::time::Duration;
 
+use sluicegate_ledger::Flags;
+
 use crate::decision::Decision;
 use crate::engine::Engine;
 use crate::permit::Permit;
@@ -52,7 +54,9 @@ impl<E: Deref<Target = Engine>> Unsettled<E> {
 
 impl<E: Deref<Target = Engine>> Drop for Owed<E> {
     fn drop(&mut self) {
-        if let Some(charged) = self.charged.take() {
+        if let Some(mut charged) = self.charged.take() {
+            // Nobody was given its permit, and nobody holds its slot.
+            charged.flags = charged.flags | Flags::FINISHED;
             // What cannot be given back on disk either is on record, and is the next reconciliation's to find.
             let _ = self.engine.finish(&charged, None, Some(0), self.engine.now());
         }

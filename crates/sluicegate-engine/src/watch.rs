@@ -8,6 +8,7 @@ mod plans;
 mod seat;
 mod standings;
 mod steps;
+mod stored;
 mod touched;
 mod waits;
 
@@ -23,6 +24,7 @@ use origins::Origins;
 use plans::Size;
 use seat::Seats;
 use standings::Standings;
+use stored::StoredSubjects;
 use touched::Touched;
 
 /// What an engine knows of how callers behave.
@@ -34,13 +36,17 @@ pub(crate) struct Watch {
     pub(crate) origins: Origins,
     /// Homes whose meters changed without a record in the spool.
     pub(crate) touched: Touched,
-    seats: Seats,
+    /// The same of subjects that come with the question: however many there are, they take nobody's place.
+    pub(crate) touched_asked: Touched,
+    pub(crate) seats: Seats,
+    stored: StoredSubjects,
     standings: Standings,
     plans: PlanCache<Size>,
 }
 
 impl Watch {
-    /// For this many clients with meters of their own. `random` is something that no other process has.
+    /// For this many clients with meters of their own, and as many subjects that come with the question. `random` is
+    /// something that no other process has.
     pub(crate) fn new(homes: &HomeHasher, random: u64, clients_max: usize, blocks: Blocking) -> Self {
         Self {
             edge: EdgeTable::default(),
@@ -48,13 +54,15 @@ impl Watch {
             blocks,
             origins: Origins::default(),
             touched: Touched::default(),
-            seats: Seats::new(homes.clone(), random, clients_max),
+            touched_asked: Touched::default(),
+            seats: Seats::new(homes, random, clients_max),
+            stored: StoredSubjects::default(),
             standings: Standings::default(),
             plans: PlanCache::default(),
         }
     }
 
-    /// How many homes there may be before newcomers share.
+    /// How many clients may have homes before newcomers share.
     pub(crate) fn clients_max(&self) -> usize {
         self.seats.clients_max()
     }

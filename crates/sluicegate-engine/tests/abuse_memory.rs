@@ -91,7 +91,7 @@ fn a_million_callers_take_no_more_room_than_there_is() {
 
     let crowd = Crowd::new(HomeHasher::new([6; 16]), 0, Crowd::SEATS_LOG2_DEFAULT);
     let (made, live) = weigh(|number, home| {
-        crowd.seat(HomeId(home), low(home >> 64), Nanos::ZERO, at(number));
+        crowd.seat(HomeId(home), low(home >> 64), 0, Nanos::ZERO, at(number));
     });
     assert_eq!(made, 0, "the crowd allocates");
     assert!(live - before <= 11 * MIB, "the crowd has {} bytes", live - before);

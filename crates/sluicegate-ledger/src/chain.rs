@@ -5,6 +5,8 @@
 //! `checkpoint`, which is replaced now and then. Beside each segment lie short sums of its records; they prove nothing
 //! by themselves, but tell which record is the first that was changed.
 //!
+//! When hours are closed, a digest of their rows gets a line, too: a sum that is changed later is found.
+//!
 //! Whoever can read the key can sign anything. Who keeps the public key and a checkpoint elsewhere can also tell that
 //! the end of everything was cut off.
 
@@ -15,6 +17,7 @@ mod extend;
 mod key;
 mod line;
 mod log;
+mod rollup;
 mod seen;
 mod sums;
 mod verify;
@@ -28,11 +31,14 @@ pub use extend::Extended;
 pub use key::PublicKey;
 use key::SigningKey;
 use line::Head;
+pub use rollup::SignedRollup;
 use seen::Seen;
 pub use sluicegate_core::audit;
 pub use sluicegate_core::digest::Digest;
+pub(crate) use sums::replace;
 pub use verify::{Checked, Verified, verify, verify_and_tell};
 
+use crate::hour::Hour;
 use crate::spool::Position;
 
 /// Writes the chain of a spool. Only one may do so at a time.
@@ -45,6 +51,10 @@ pub struct Chain {
     end: Option<Position>,
     /// Segments before it may be gone.
     pruned: Position,
+    /// Rows of hours before it are signed.
+    rolled: Hour,
+    /// Rows of hours before it may be gone.
+    shed: Hour,
     /// How far the audit log was seen.
     seen: Seen,
 }
@@ -56,8 +66,9 @@ impl Chain {
         let key = SigningKey::load_or_make(&dir.join(key::FILE))?;
         let found = log::open(dir, &key)?;
         let seen = Seen::open(dir, checkpoint::signed_audit(dir, &key.public())?)?;
-        let log::Opened { head, end, pruned } = found;
-        Ok(Self { dir: dir.to_owned(), key, head, end, pruned, seen })
+        let log::Opened { head, end, pruned, rollups, shed } = found;
+        let rolled = rollups.until();
+        Ok(Self { dir: dir.to_owned(), key, head, end, pruned, rolled, shed, seen })
     }
 
     /// The key with which signatures are checked.

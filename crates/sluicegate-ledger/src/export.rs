@@ -21,6 +21,7 @@ pub(crate) use parquet::{ParquetRows, read as read_parquet};
 pub use stripe::StripeEvents;
 
 use crate::hour::Hour;
+use crate::quarter::Quarter;
 use crate::usage::{Book, Query, Row};
 
 /// What usage is written as.
@@ -66,12 +67,13 @@ pub fn export(
     out: impl Write + Send,
 ) -> Result<Exported, ExportError> {
     let open = book.standing()?.map_or(Hour::FIRST, |standing| standing.open);
-    let end = if format.is_events() { query.hours.end.min(open) } else { query.hours.end };
+    let closed = Quarter::first_of(open);
+    let end = if format.is_events() { query.quarters.end.min(closed) } else { query.quarters.end };
     // Events go to customers by the ids that these have there, also after the account was deleted here.
     let mut lexicon = if format.is_events() { Lexicon::new(names) } else { Lexicon::marking_deleted(names) };
     let mut sheet = Sheet::new(format, node, out)?;
     let mut exported = Exported { open, ..Exported::default() };
-    book.each_row(query.hours.start..end, |row| -> Result<(), ExportError> {
+    book.each_row(query.quarters.start..end, |row| -> Result<(), ExportError> {
         if is_wanted(query, &row) {
             match sheet.write(lexicon.name(&row)?)? {
                 Written::Yes => exported.rows += 1,

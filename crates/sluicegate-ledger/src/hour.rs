@@ -46,16 +46,9 @@ impl Hour {
         if self.0 < Self::LAST.0 { Self(self.0 + 1) } else { self }
     }
 
-    /// The hour that begins the day.
-    pub const fn day(self) -> Self {
-        Self(self.0 - self.0 % DAY_HOURS)
-    }
-
-    /// The hour that begins the month.
-    pub fn month(self) -> Self {
-        let date = self.date();
-        let days = u32::from(date.day().unsigned_abs()) - 1;
-        Self(self.day().0 - days * DAY_HOURS)
+    /// The end of a range of hours, which may lie behind the last.
+    pub(crate) const fn end_of_range(number: u32) -> Self {
+        Self(number)
     }
 
     /// Its number in its day.
@@ -130,12 +123,10 @@ mod tests {
     }
 
     #[test]
-    fn days_and_months_begin_at_midnight() {
+    fn an_hour_knows_its_place_in_the_day() {
         let hour: Hour = "2028-02-29T23:00:00Z".parse().unwrap();
-        assert_eq!(hour.day().to_string(), "2028-02-29T00:00:00Z");
-        assert_eq!(hour.month().to_string(), "2028-02-01T00:00:00Z");
         assert_eq!((hour.of_day(), hour.next().of_day()), (23, 0));
-        assert_eq!(hour.next().month(), hour.next());
+        assert_eq!(hour.next().date().to_string(), "2028-03-01");
     }
 
     #[test]

@@ -14,22 +14,23 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sluicegate_core::time::{Nanos, Timestamp};
 
-pub use error::{OpenLedgerError, PruneError};
+pub use error::{OpenLedgerError, PruneError, RepairError};
 pub use settings::LedgerSettings;
 
 use crate::chain::{
-    self, AuditCheck, Chain, ChainError, Checked, Checkpoint, Extended, PublicKey, Verified, VerifyError,
-    audit,
+    self, AuditCheck, Chain, ChainError, Checked, Checkpoint, Extended, PublicKey, SignedRollup, Verified,
+    VerifyError, Why, audit,
 };
 use crate::export::{self, ExportError, Exported, Format, Names};
-use crate::hour::Hour;
+use crate::hour::{ALL_HOURS, Hour};
+use crate::record::Record;
 use crate::seal::{Destination, Sealer};
-use crate::spool::{Position, Spool};
+use crate::spool::{Position, Spool, segment};
 use crate::usage::{
-    Book, BookError, Closed, Needs, Query, Recount, RollError, Rolled, Shed, Standing, Usage,
+    Book, BookError, Closed, Needs, Query, Recount, Reopened, RollError, Rolled, Shed, Standing, Usage, proof,
 };
 
-/// The name of the node, in the book.
+/// The name of the node: a file of its own, so that it outlives the book. Older versions kept it in the book.
 const NODE: &str = "node";
 /// The file of the book, and the folder of the chain.
 const BOOK: &str = "usage.db";
@@ -51,7 +52,7 @@ pub struct Ledger {
 #[derive(Clone, Copy, Debug)]
 struct Retain {
     records: Nanos,
-    hours: Nanos,
+    rollups: Nanos,
 }
 
 /// What was removed.
@@ -69,11 +70,25 @@ impl Ledger {
         std::fs::create_dir_all(dir)
             .map_err(|source| OpenLedgerError::Io { path: dir.to_owned(), source })?;
         let book = Book::open(&dir.join(BOOK))?;
-        let LedgerSettings { node, grace, retain_records, retain_hours } = settings;
-        let node = settings::node_of(&book, node.as_deref())?;
-        let retain = Mutex::new(Retain { records: retain_records, hours: retain_hours });
+        let LedgerSettings { node, grace, retain_records, retain_rollups } = settings;
+        let node = settings::node_of(dir, &book, node.as_deref())?;
+        let retain = Mutex::new(Retain { records: retain_records, rollups: retain_rollups });
         let (book, chain) = (Arc::new(book), Mutex::new(None));
-        Ok(Self { dir: dir.to_owned(), grace, retain, node, book, chain })
+        let ledger = Self { dir: dir.to_owned(), grace, retain, node, book, chain };
+        ledger.restore_closings()?;
+        Ok(ledger)
+    }
+
+    /// A book that was lost is made again from the records, with the hours closed where the chain says that they were.
+    /// A chain that cannot be read stops nobody: the book begins anew.
+    fn restore_closings(&self) -> Result<(), BookError> {
+        if self.book.standing()?.is_some() || !self.dir.join(CHAIN).exists() {
+            return Ok(());
+        }
+        match self.with_chain(|chain| chain.rollups()) {
+            Ok(rollups) if !rollups.is_empty() => self.book.restore_closings(&rollups),
+            _ => Ok(()),
+        }
     }
 
     /// The name of the node: part of the names of its objects and of the ids of its events.
@@ -103,12 +118,61 @@ impl Ledger {
 
     /// Closes the hours that are over.
     pub fn close_due(&self, spool: &Spool, now: Timestamp) -> Result<Closed, RollError> {
-        self.book.close_due(spool, now, self.grace)
+        let closed = self.book.close_due(spool, now, self.grace)?;
+        if closed != Closed::Nothing {
+            // What cannot be signed now is signed with the next checkpoint.
+            let _ = self.with_chain(|chain| self.sign_rollups(chain, now));
+        }
+        Ok(closed)
+    }
+
+    /// Signs the rows of hours that were closed since. Rows that were lost with the book and cannot be made again are
+    /// said to be gone.
+    fn sign_rollups(&self, chain: &mut Chain, now: Timestamp) -> Result<(), ChainError> {
+        chain.allow_shedding(self.book.floor()?, now)?;
+        let unsigned = self.book.unsigned_rollups(chain.rolled_until())?;
+        chain.sign_rollups(&unsigned)
+    }
+
+    /// Opens the hours again that were closed by a clock that was later than `latest`, and counts what was recorded
+    /// since in its own hour.
+    pub fn reopen(&self, spool: &Spool, latest: Timestamp, now: Timestamp) -> Result<Reopened, RepairError> {
+        let reopened = self.book.reopen(latest, now, |from| {
+            // Counting goes on with a damaged chain.
+            let _ = self.with_chain(|chain| chain.allow_reopening(from, now));
+        });
+        let reopened = reopened.map_err(RollError::Book)?;
+        if let Reopened::From(from) = reopened {
+            self.repair(spool, from..ALL_HOURS.end)?;
+        }
+        Ok(reopened)
     }
 
     /// Counts the records of these hours once more, and compares.
     pub fn recount(&self, spool: &Spool, hours: Range<Hour>) -> Result<Recount, RollError> {
         self.book.recount(spool, hours)
+    }
+
+    /// Counts the records of these hours once more, and writes what differs as the records have it: as far back as all
+    /// records are there. What was signed of the hours is signed anew where it is another now.
+    pub fn repair(&self, spool: &Spool, hours: Range<Hour>) -> Result<Recount, RepairError> {
+        let recount = self.book.repair(spool, hours)?;
+        self.with_chain(|chain| {
+            let mut changed = Vec::new();
+            for rollup in chain.rollups()? {
+                let is_touched = recount.miscounted.iter().any(|row| {
+                    let hour = row.key.hour();
+                    rollup.from <= hour && hour < rollup.until
+                });
+                if is_touched {
+                    let (rows, digest) = self.book.digest(&(rollup.from..rollup.until))?;
+                    let now = SignedRollup { rows, digest, ..rollup };
+                    changed.extend((now != rollup).then_some(now));
+                }
+            }
+            chain.sign_rollups(&changed)
+        })?;
+        Ok(recount)
     }
 
     /// Writes usage for other programs.
@@ -139,7 +203,10 @@ impl Ledger {
         audit: audit::Head,
         now: Timestamp,
     ) -> Result<Checkpoint, ChainError> {
-        self.with_chain(|chain| chain.checkpoint(spool, audit, now))
+        self.with_chain(|chain| {
+            self.sign_rollups(chain, now)?;
+            chain.checkpoint(spool, audit, now)
+        })
     }
 
     /// The last entry of the audit log that was seen. Where there are newer ones, [`Ledger::see_audit`] wants them.
@@ -169,9 +236,9 @@ impl Ledger {
         Ok(done)
     }
 
-    /// From now on everything is kept for this long.
-    pub fn keep_for(&self, retain: Nanos) {
-        *self.retain.lock() = Retain { records: retain, hours: retain };
+    /// From now on single records and roll-ups are kept for this long.
+    pub fn keep_for(&self, records: Nanos, rollups: Nanos) {
+        *self.retain.lock() = Retain { records, rollups };
     }
 
     /// Removes what is older than is to be kept: segments that are counted, chained and, if hours are exported,
@@ -183,7 +250,7 @@ impl Ledger {
         needs: Needs,
         now: Timestamp,
     ) -> Result<Pruned, PruneError> {
-        let Retain { records, hours } = *self.retain.lock();
+        let Retain { records, rollups } = *self.retain.lock();
         let done = self.book.done_before(now, records, needs)?.min(keep_from);
         let segments = spool.segments_from(spool.first());
         let whole = segments.iter().map(|segment| segment.end()).take_while(|end| *end <= done).last();
@@ -196,13 +263,19 @@ impl Ledger {
                 forgotten.map_err(|source| PruneError::Io { path: spool.dir().to_owned(), source })?;
             self.with_chain(|chain| chain.drop_sums_before(spool.first()))?;
         }
-        pruned.shed = self.book.shed(now, hours, needs)?;
+        if let Some(before) = self.book.sheds_before(now, rollups, needs)? {
+            self.with_chain(|chain| {
+                self.sign_rollups(chain, now)?;
+                chain.allow_shedding(before, now)
+            })?;
+            pruned.shed = self.book.shed(now, rollups, needs)?;
+        }
         Ok(pruned)
     }
 
     /// Checks the spool in `spool` against the chain of the ledger in `dir`. It needs neither of them to be open.
     pub fn verify(dir: &Path, spool: &Path, expected: Option<PublicKey>) -> Result<Verified, VerifyError> {
-        chain::verify(&dir.join(CHAIN), spool, expected)
+        Self::verify_and_tell(dir, spool, expected, &mut |_| {})
     }
 
     /// The same, and says how far it has come.
@@ -212,7 +285,27 @@ impl Ledger {
         expected: Option<PublicKey>,
         tell: &mut dyn FnMut(Checked),
     ) -> Result<Verified, VerifyError> {
-        chain::verify_and_tell(&dir.join(CHAIN), spool, expected, tell)
+        let verified = Self::verify_once(dir, spool, expected, tell);
+        if matches!(&verified, Err(VerifyError::Bad(bad)) if bad.why == Why::Rollup) {
+            // Rows may have been removed or signed anew since the lines were read.
+            return Self::verify_once(dir, spool, expected, tell);
+        }
+        verified
+    }
+
+    fn verify_once(
+        dir: &Path,
+        spool: &Path,
+        expected: Option<PublicKey>,
+        tell: &mut dyn FnMut(Checked),
+    ) -> Result<Verified, VerifyError> {
+        let mut verified = chain::verify_and_tell(&dir.join(CHAIN), spool, expected, tell)?;
+        let signed = proof::Signed { rollups: &verified.rollups, shed: verified.shed };
+        let records = |until: Position, each: &mut dyn FnMut(Position, &Record)| {
+            segment::read_records(spool, until, each).map_err(VerifyError::at(spool))
+        };
+        verified.rows = proof::verify(&dir.join(BOOK), &signed, records)?;
+        Ok(verified)
     }
 
     /// Checks the audit log at `log` against what the ledger in `dir` has signed and seen of it. To be called before

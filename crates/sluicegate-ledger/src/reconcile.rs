@@ -8,7 +8,8 @@ pub use bill::{BillProblem, read_bill};
 
 use crate::export::{ExportError, Lexicon, Names};
 use crate::hour::Hour;
-use crate::usage::Book;
+use crate::quarter::quarters_of;
+use crate::usage::{Book, RowKey};
 
 /// What accounts used, by the hour, or over the whole time where the hour is not known.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -54,17 +55,21 @@ impl Totals {
         self.0.keys().all(|(_, hour)| hour.is_some())
     }
 
-    /// What the book says.
+    /// What the book says in the rows that are wanted.
     pub fn of_book(
         book: &Book,
         hours: std::ops::Range<Hour>,
         names: &dyn Names,
+        is_wanted: impl Fn(&RowKey) -> bool,
     ) -> Result<Self, ExportError> {
         let mut lexicon = Lexicon::new(names);
         let mut totals = Self::default();
-        book.each_row(hours, |row| -> Result<(), ExportError> {
+        book.each_row(quarters_of(&hours), |row| -> Result<(), ExportError> {
+            if !is_wanted(&row.key) {
+                return Ok(());
+            }
             let account = lexicon.account(row.key.account)?;
-            totals.add(account.as_deref().unwrap_or_default(), Some(row.key.hour), row.sums.total());
+            totals.add(account.as_deref().unwrap_or_default(), Some(row.key.hour()), row.sums.total());
             Ok(())
         })?;
         Ok(totals)

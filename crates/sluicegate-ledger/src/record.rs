@@ -1,10 +1,15 @@
 //! One record of the ledger: what was charged, to whom, when.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::ops::BitOr;
 
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
-use sluicegate_core::time::Timestamp;
+use sluicegate_core::tariff::LimitPlaces;
+use sluicegate_core::time::{Nanos, Timestamp};
+
+use crate::spool::Position;
 
 pub(crate) mod layout;
 
@@ -20,6 +25,43 @@ pub enum Kind {
     Refund,
     /// Later it turned out to be more or less than was charged at first.
     Correction,
+}
+
+/// What amounts of a record count.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Unit {
+    /// Requests, each worth what its route or its caller says.
+    #[default]
+    Requests,
+}
+
+impl Unit {
+    /// The word for it in exports and replies.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+        }
+    }
+
+    /// The unit of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        (name == Self::Requests.as_str()).then_some(Self::Requests)
+    }
+
+    /// The number that stands for it in files.
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::Requests => 1,
+        }
+    }
+
+    /// The unit of this number.
+    pub(crate) const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Requests),
+            _ => None,
+        }
+    }
 }
 
 /// The hashes that tell a retried request from a new one.
@@ -46,6 +88,38 @@ impl Flags {
     pub const OWED: Self = Self(1 << 2);
     /// The shared store has to be told of its name, and was not when it was written.
     pub const UNNAMED: Self = Self(1 << 3);
+    /// A refund because the request failed: it returns what was sold, and nothing to limits that protect the service.
+    pub const FAILED: Self = Self(1 << 4);
+    /// The meters are an overflow bucket, which callers share that do not know each other: nothing is returned to it.
+    pub const OVERFLOW: Self = Self(1 << 5);
+    /// It says by how much the overage changed when the shared store was told of an earlier record: see
+    /// [`Record::settles`].
+    pub const SETTLES: Self = Self(1 << 6);
+
+    /// A service holds a slot for the request under a permit, of a charge or of the record that says until when: see
+    /// [`Record::held_for`].
+    pub const HELD: Self = Self(1 << 7);
+    /// The permit of the decision is finished with this record, which may settle nothing: see [`Record::finished`].
+    pub const FINISHED: Self = Self(1 << 8);
+    /// This node is about to claim a permit in the shared store, to settle the difference that this says: see
+    /// [`Record::claims`]. Nothing was used or given back with it.
+    pub const CLAIMS: Self = Self(1 << 9);
+
+    /// The set as a number in files.
+    pub const fn to_bits(self) -> u16 {
+        self.0
+    }
+
+    /// From a number in files.
+    pub const fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
+    /// Those of this set that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
 
     /// Whether all of `other` are in this set.
     pub const fn contains(self, other: Self) -> bool {
@@ -56,6 +130,7 @@ impl Flags {
 impl BitOr for Flags {
     type Output = Self;
 
+    #[inline]
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -69,6 +144,12 @@ impl fmt::Debug for Flags {
             (Self::DEGRADED, "DEGRADED"),
             (Self::OWED, "OWED"),
             (Self::UNNAMED, "UNNAMED"),
+            (Self::FAILED, "FAILED"),
+            (Self::OVERFLOW, "OVERFLOW"),
+            (Self::SETTLES, "SETTLES"),
+            (Self::HELD, "HELD"),
+            (Self::FINISHED, "FINISHED"),
+            (Self::CLAIMS, "CLAIMS"),
         ];
         let mut rest = self.0;
         let mut separator = "";
@@ -82,6 +163,15 @@ impl fmt::Debug for Flags {
             _ => write!(f, "{separator}{rest:#x}"),
         }
     }
+}
+
+/// How what a request cost in the end is settled.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Settlement {
+    /// What was charged at first; 0: it was not noted. Of what is [held](Record::held_for), for how long.
+    pub reserved: u64,
+    /// The limits that it does not concern.
+    pub skipped: LimitPlaces,
 }
 
 /// What was charged, to whom, when.
@@ -107,12 +197,137 @@ pub struct Record {
     pub route: u32,
     /// The number of the tier's name; 0: none.
     pub tier: u32,
+    /// What the key is for; a caller without one counts as live.
+    pub env: KeyEnv,
+    /// What `cost` and `overage` count.
+    pub unit: Unit,
     /// What was charged, given back, or corrected to.
     pub cost: u64,
     /// How much of it went beyond the quota.
     pub overage: u64,
-    /// What the request was sent with so that a retry can be told.
+    /// What the request was sent with so that a retry can be told; of a record that [settles](Record::settles) another,
+    /// the position of that.
     pub idempotency: Option<Idempotency>,
     /// Remarks.
     pub flags: Flags,
+    /// Of a refund or a correction.
+    pub settlement: Settlement,
+}
+
+impl Record {
+    /// The record that has this as its overage, or as a correction of it: the shared store was told of that one, and
+    /// this much its overage changed then. Nothing was used or given back with it.
+    pub fn settling(self, position: Position, kind: Kind, overage: u64, at: Timestamp) -> Self {
+        let idempotency = Some(Idempotency { key: position.0, request: 0 });
+        let flags = Flags(self.flags.0 & Flags::DEGRADED.0) | Flags::SETTLES;
+        Self { kind, at, cost: 0, overage, idempotency, flags, ..self }
+    }
+
+    /// The position of the record whose overage this says, if it does.
+    pub fn settles(&self) -> Option<Position> {
+        let position = self.idempotency.filter(|_| self.flags.contains(Flags::SETTLES));
+        position.map(|position| Position(position.key))
+    }
+
+    /// The name that the request was sent with.
+    pub fn name(&self) -> Option<Idempotency> {
+        let is_other = self.flags.contains(Flags::SETTLES) || self.flags.contains(Flags::CLAIMS);
+        self.idempotency.filter(|_| !is_other)
+    }
+
+    /// That a service holds a slot for this request under a permit, from the instant of the record on for so long.
+    #[must_use]
+    pub fn holding(self, hold: Nanos) -> Self {
+        let settlement = Settlement { reserved: hold.0, ..self.settlement };
+        Self { flags: self.flags | Flags::HELD, settlement, ..self }
+    }
+
+    /// For how long a service holds a slot for it, if one does.
+    pub fn held_for(&self) -> Option<Nanos> {
+        self.flags.contains(Flags::HELD).then_some(Nanos(self.settlement.reserved))
+    }
+
+    /// What a permit was finished with, if it was with this record: what was charged at first, and what it is now.
+    pub fn finished(&self) -> Option<(u64, u64)> {
+        let reserved = self.settlement.reserved;
+        let settled = match self.kind {
+            Kind::Refund => reserved.saturating_sub(self.cost),
+            Kind::Charge | Kind::Correction => reserved.saturating_add(self.cost),
+        };
+        self.flags.contains(Flags::FINISHED).then_some((reserved, settled))
+    }
+
+    /// The same where this node alone knows it. What was claimed in a shared store is known there.
+    pub fn finished_locally(&self) -> Option<(u64, u64)> {
+        let is_shared = self.flags.contains(Flags::OWED) && !self.flags.contains(Flags::DEGRADED);
+        self.finished().filter(|_| !is_shared)
+    }
+
+    /// That this node is about to claim the permit that this finishes.
+    #[must_use]
+    pub fn claiming(self) -> Self {
+        // Zero stands for no request in names.
+        let amount = Idempotency { key: self.cost, request: 0 };
+        let is_all = self.kind == Kind::Refund && self.cost == self.settlement.reserved;
+        let idempotency = if is_all { self.idempotency } else { Some(amount) };
+        let flags = self.flags.without(Flags::OWED | Flags::FINISHED) | Flags::CLAIMS;
+        Self { cost: 0, overage: 0, idempotency, flags, ..self }
+    }
+
+    /// What is recorded if the claim that this announces succeeds.
+    pub fn claims(&self) -> Option<Self> {
+        let flags = self.flags.without(Flags::CLAIMS) | Flags::OWED | Flags::FINISHED;
+        let (cost, idempotency) = match self.idempotency {
+            Some(Idempotency { key, request: 0 }) => (key, None),
+            name => (self.settlement.reserved, name),
+        };
+        self.flags.contains(Flags::CLAIMS).then_some(Self { cost, idempotency, flags, ..*self })
+    }
+}
+
+impl Record {
+    /// The number of the key together with its environment, as limits want it; nothing: there is no key.
+    pub fn tagged_key_number(&self) -> Option<NonZeroU32> {
+        NonZeroU32::new(self.key_number).map(|number| self.env.tag(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_claims_a_permit_says_what_it_settles_and_nothing_else() {
+        let finish = |kind, cost, idempotency| Record {
+            kind,
+            at: Timestamp::from_secs(20),
+            charged_at: Timestamp::from_secs(10),
+            decision: 1,
+            home: HomeId(2),
+            account: 3,
+            key: 4,
+            key_number: 5,
+            route: 6,
+            tier: 7,
+            env: KeyEnv::Live,
+            unit: Unit::Requests,
+            cost,
+            overage: 0,
+            idempotency,
+            flags: Flags::FINISHED | Flags::OWED,
+            settlement: Settlement { reserved: 5, skipped: LimitPlaces::from_bits(9) },
+        };
+        let name = Some(Idempotency { key: 8, request: 9 });
+        for (record, settled) in [
+            (finish(Kind::Refund, 5, name), 0),
+            (finish(Kind::Refund, 5, None), 0),
+            (finish(Kind::Refund, 2, None), 3),
+            (finish(Kind::Correction, 5, None), 10),
+        ] {
+            let claim = record.claiming();
+            assert_eq!((claim.cost, claim.overage, claim.name()), (0, 0, None));
+            assert_eq!(claim.claims(), Some(record));
+            assert_eq!((record.finished(), record.claims()), (Some((5, settled)), None));
+        }
+    }
 }

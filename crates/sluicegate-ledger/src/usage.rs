@@ -1,14 +1,18 @@
-//! Usage by the hour: what records of the spool come to, for each account, key, route and tier.
+//! Usage by the quarter of an hour: what records of the spool come to, for each account, key, route and tier.
 //!
-//! A record is counted once, in the hour in which it was decided, or, if that hour is closed already, in the first that
-//! is not. A closed hour never changes again.
+//! A record is counted once, in the quarter in which it was decided, or, if its hour is closed already, in the first
+//! that is not. A closed hour never changes again.
 
 mod book;
 mod close;
+mod closings;
+mod digest;
 mod error;
+pub(crate) mod proof;
 mod prune;
 mod query;
 mod recount;
+mod repair;
 mod roll;
 mod row;
 mod rows;

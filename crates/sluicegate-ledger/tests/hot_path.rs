@@ -9,9 +9,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::thread::{SecureComputingMode, set_secure_computing_mode};
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Flags, Idempotency, Kind, Position, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{Flags, Idempotency, Kind, Position, Record, Settlement, Spool, SpoolSettings, Unit};
 
 struct Counting;
 
@@ -63,10 +64,13 @@ fn append_all(spool: &Spool) {
             key_number: 1,
             route: 1,
             tier: 1,
+            env: KeyEnv::Live,
+            unit: Unit::Requests,
             cost: number,
             overage: 0,
             idempotency: Some(Idempotency { key: number, request: 1 }),
             flags: Flags::NONE,
+            settlement: Settlement::default(),
         };
         drop(spool.reserve().unwrap());
         spool.reserve().unwrap().append(&record);

@@ -111,11 +111,12 @@ impl Upkeep {
             thread("sluicegate-books", TEND_EVERY, Arc::clone(books), move |books: &Books, round| {
                 troubles.keep(books, round);
             })?;
-        let (journal, thresholds) = (Arc::clone(engine), Arc::clone(engine));
+        let (journal, claims, thresholds) = (Arc::clone(engine), Arc::clone(engine), Arc::clone(engine));
         let handle = runtime.handle();
         handle.spawn(seal_and_check(Arc::clone(books)));
         handle.spawn(deliver(delivery));
         handle.spawn(async move { journal.keep_journal().await });
+        handle.spawn(async move { claims.keep_claims().await });
         handle.spawn(async move { thresholds.keep_thresholds().await });
         handle.spawn(ask_store_time(Arc::clone(engine)));
         Ok(Self { threads: vec![beat, saves, tends, alerts], runtime })

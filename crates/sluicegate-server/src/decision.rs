@@ -13,6 +13,7 @@ mod health;
 mod json;
 mod outcome;
 mod refusal;
+mod renew;
 mod reply;
 mod reply_body;
 mod routes;

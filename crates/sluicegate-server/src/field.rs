@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use sluicegate_engine::Name;
+use sluicegate_core::file::duration_secs;
+use sluicegate_core::time::Nanos;
+use sluicegate_engine::{Hold, Name};
 
 use crate::shape::{self, Malformed};
 
@@ -59,6 +61,13 @@ pub(crate) fn path(text: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
 /// The caller's own name for a request, or what is expected.
 pub(crate) fn idempotency_key(text: Cow<'_, str>) -> Result<Cow<'_, str>, &'static str> {
     if Name::is_well_formed(&text) { Ok(text) } else { Err("1 to 255 printable ASCII characters") }
+}
+
+/// For how long a permit is held, or what is expected.
+pub(crate) fn hold_for(text: &str) -> Result<Nanos, &'static str> {
+    let span = duration_secs(text).and_then(|secs| u32::try_from(secs).ok()).map(Nanos::from_secs);
+    let span = span.filter(|span| (Hold::MIN..=Hold::MAX).contains(span));
+    span.ok_or("a duration from 1s to 24h, such as 90s or 10m")
 }
 
 #[cfg(test)]
@@ -125,6 +134,15 @@ mod tests {
         }
         assert!(path(format!("/{}", "a".repeat(PATH_LENGTH_MAX - 1)).into()).is_ok());
         assert!(path(format!("/{}", "a".repeat(PATH_LENGTH_MAX)).into()).is_err());
+    }
+
+    #[test]
+    fn permits_are_held_for_a_second_to_a_day() {
+        assert_eq!(hold_for("90s"), Ok(Nanos::from_secs(90)));
+        assert_eq!(hold_for("24h"), Ok(Hold::MAX));
+        for text in ["", "0s", "10", "-1s", "24h1s", "1y", "99999999999999h"] {
+            assert!(hold_for(text).is_err(), "{text:?}");
+        }
     }
 
     #[test]

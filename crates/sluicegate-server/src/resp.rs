@@ -11,6 +11,7 @@ mod connection;
 mod finish;
 mod greet;
 mod input;
+mod renew;
 mod reply;
 mod session;
 mod table;

@@ -13,6 +13,7 @@ mod file;
 mod job;
 mod names;
 mod pending;
+mod permits;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ use file::FileLock;
 pub(crate) use job::Refusal;
 use job::{Company, Job};
 pub use pending::Pending;
+pub use permits::{FINISHED_REMEMBERED, FinishedRow, HeldRow, PermitRows};
 use tokio::sync::oneshot;
 use writer::WriterThread;
 

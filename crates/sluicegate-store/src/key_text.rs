@@ -24,44 +24,13 @@ impl std::error::Error for NoRandomness {}
 
 pub(crate) use base62::random as random_base62;
 
-/// What a key is for. Both kinds are decided alike; the word keeps people from mixing them up.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum KeyEnv {
-    /// For production.
-    Live,
-    /// For trying things out.
-    Test,
-}
+pub use sluicegate_core::key_env::KeyEnv;
 
-impl KeyEnv {
-    /// The word in the key's text.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Test => "test",
-        }
-    }
-
-    /// The environment of this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "live" => Some(Self::Live),
-            "test" => Some(Self::Test),
-            _ => None,
-        }
-    }
-
-    const fn prefix(self) -> &'static str {
-        match self {
-            Self::Live => "sg_live_",
-            Self::Test => "sg_test_",
-        }
-    }
-}
-
-impl fmt::Display for KeyEnv {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+/// What the text of a key of this environment begins with.
+const fn prefix(env: KeyEnv) -> &'static str {
+    match env {
+        KeyEnv::Live => "sg_live_",
+        KeyEnv::Test => "sg_test_",
     }
 }
 
@@ -151,7 +120,7 @@ impl<'t> PresentedKey<'t> {
         if bytes.len() != KEY_LENGTH || !text.is_ascii() || bytes[ID_END] != b'_' {
             return Err(BadKey::Form);
         }
-        let is_of = |env: &KeyEnv| text.starts_with(env.prefix());
+        let is_of = |env: &KeyEnv| text.starts_with(prefix(*env));
         let env = [KeyEnv::Live, KeyEnv::Test].into_iter().find(is_of).ok_or(BadKey::Form)?;
         let id = KeyId::parse(&text[PREFIX_LENGTH..ID_END]).ok_or(BadKey::Form)?;
         if !base62::is_base62(&bytes[ID_END + 1..]) {
@@ -178,7 +147,7 @@ impl fmt::Debug for PresentedKey<'_> {
 pub(crate) fn make(env: KeyEnv, id: KeyId) -> Result<SecretText, NoRandomness> {
     let mut secret = base62::random::<SECRET_LENGTH>()?;
     let mut text = String::with_capacity(KEY_LENGTH);
-    text.push_str(env.prefix());
+    text.push_str(prefix(env));
     text.push_str(id.as_str());
     text.push('_');
     text.extend(secret.iter().copied().map(char::from));

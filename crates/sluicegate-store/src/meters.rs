@@ -3,6 +3,7 @@
 mod array;
 mod beside;
 mod cell;
+mod entries;
 mod home;
 mod image;
 mod list;
@@ -11,4 +12,4 @@ mod sync;
 mod table;
 mod unwind;
 
-pub use table::{Imaged, MeterTable, Swept};
+pub use table::{Imaged, Limits, MeterTable, Swept};

@@ -13,6 +13,7 @@ mod homes;
 mod kept_script;
 pub mod link;
 mod meters;
+mod permits;
 mod time_bound;
 mod wire;
 
@@ -21,4 +22,5 @@ pub use link::{Address, BadAddress, Link, LinkError, LinkOptions, Password, Quer
 pub use meters::{
     Applied, Ask, CallError, HomeCall, Meters, NameUse, NodeId, RequestName, Resolved, Seq, Settled,
 };
+pub use permits::{PermitClaim, PermitClaims};
 pub use time_bound::TimeBound;

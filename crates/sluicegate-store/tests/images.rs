@@ -21,7 +21,14 @@ const HOME: HomeId = HomeId(1 << 100 | 7);
 
 fn limit(name: &str, axis: Axis, rule: Rule) -> Limit {
     let name = LimitName::new(name).unwrap();
-    Limit { name, axis, per: Per::Account, rule, excess: Excess::Refuse(RefusalStatus::TooManyRequests) }
+    Limit {
+        name,
+        axis,
+        per: Per::Account,
+        rule,
+        excess: Excess::Refuse(RefusalStatus::TooManyRequests),
+        sold: None,
+    }
 }
 
 fn rate() -> Limit {
@@ -169,7 +176,7 @@ fn only_what_stands_is_told_and_once() {
     assert_eq!(told(&table, &limits, Mode::Peek), 0);
     assert_eq!(told(&table, &limits, Mode::Charge), 1);
     assert_eq!(told(&table, &limits, Mode::Charge), 0, "the slot is taken");
-    assert_eq!(told(&table, &limits, Mode::Refund { charged_at: NOW }), 1);
+    assert_eq!(told(&table, &limits, Mode::Refund { charged_at: NOW, reserved: Amount::ONE }), 1);
     assert_eq!(told(&table, &[rate()], Mode::Force), 1);
 }
 
@@ -178,7 +185,7 @@ fn a_plan_that_meets_no_meter_is_told_too() {
     let table = MeterTable::new();
     assert_eq!(told(&table, &[], Mode::Charge), 1);
     assert_eq!(told(&table, &[], Mode::Peek), 0);
-    assert_eq!(told(&table, &[rate()], Mode::Refund { charged_at: NOW }), 1);
+    assert_eq!(told(&table, &[rate()], Mode::Refund { charged_at: NOW, reserved: Amount::ONE }), 1);
     assert_eq!(table.homes(), 0);
 }
 

@@ -21,7 +21,14 @@ const THREADS: u64 = 64;
 
 fn limit(name: &str, axis: Axis, rule: Rule) -> Limit {
     let name = LimitName::new(name).unwrap();
-    Limit { name, axis, per: Per::Account, rule, excess: Excess::Refuse(RefusalStatus::TooManyRequests) }
+    Limit {
+        name,
+        axis,
+        per: Per::Account,
+        rule,
+        excess: Excess::Refuse(RefusalStatus::TooManyRequests),
+        sold: None,
+    }
 }
 
 fn quota(amount: u64) -> Limit {
@@ -78,7 +85,7 @@ fn sixty_four_threads_on_one_home_with_a_quota_of_100_admit_exactly_100() {
 #[test]
 fn sixty_four_threads_get_exactly_the_quota_and_its_overage_and_not_one_unit_more() {
     let windowed = Windowed { limit: Amount::new(100).unwrap(), window: Window::DAY };
-    for rule in [quota(100).rule, Rule::FixedWindow(windowed), Rule::SlidingBuckets(windowed)] {
+    for rule in [quota(100).rule, Rule::FixedWindow(windowed)] {
         let (table, admitted, billed) = (MeterTable::new(), AtomicU64::new(0), AtomicU64::new(0));
         let cap = OverageCap { amount: Amount::new(37).unwrap(), status: RefusalStatus::PaymentRequired };
         let limits =
@@ -169,7 +176,7 @@ fn slots_taken_by_many_threads_are_exactly_as_many_as_the_limit() {
         let taken = taken.into_inner().unwrap();
         assert_eq!(taken.len(), 5);
         for slot in taken {
-            ask(&table, spread(1), &limits, Mode::Refund { charged_at: NOW }, slot);
+            ask(&table, spread(1), &limits, Mode::Refund { charged_at: NOW, reserved: Amount::ONE }, slot);
         }
         assert_eq!(used(&table, spread(1), &limits[0]), 0);
     }
@@ -204,6 +211,40 @@ fn newcomers_are_kept_while_a_table_that_emptied_shrinks() {
 }
 
 #[test]
+fn large_arrays_lose_nothing_while_their_homes_move_one_by_one() {
+    const HOMES: u64 = 150_000;
+    let (table, admitted) = (MeterTable::new(), AtomicU64::new(0));
+    let later = NOW.plus(Nanos::from_secs(60));
+    for home in 0..HOMES {
+        // Of every home that stays, another is idle by the time of the sweeps.
+        ask(&table, spread(home), &[quota(1_000)], Mode::Charge, 0);
+        ask(&table, spread(HOMES + home), &[rate(10)], Mode::Charge, 0);
+    }
+    in_threads(|thread| {
+        if thread == 0 {
+            for _ in 0..3 {
+                table.sweep(later);
+            }
+            return;
+        }
+        for turn in 0..6_000 {
+            // Those that stay, each by two threads or three, and newcomers.
+            let home = (turn * THREADS + thread) * 7 % (HOMES + HOMES / 4);
+            let home = if home < HOMES { home } else { home + HOMES };
+            if let Outcome::Admitted { .. } = ask(&table, spread(home), &[quota(1_000)], Mode::Charge, 0) {
+                admitted.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    });
+    let homes = (0..HOMES).chain(2 * HOMES..3 * HOMES);
+    let counted: u64 = homes.map(|home| used(&table, spread(home), &quota(1_000))).sum();
+    assert_eq!(counted, admitted.into_inner() + HOMES);
+    let swept = table.sweep(later);
+    assert_eq!((swept.kept, swept.forgotten), (table.homes(), 0));
+    assert!((HOMES..2 * HOMES).all(|home| !table.has(HomeId(spread(home)))));
+}
+
+#[test]
 fn a_sweep_forgets_what_says_nothing_any_more() {
     let table = MeterTable::new();
     for home in 0..1_000 {
@@ -223,7 +264,7 @@ fn a_sweep_forgets_what_says_nothing_any_more() {
 fn a_peek_at_a_stranger_makes_nobody_a_home() {
     let table = MeterTable::new();
     assert!(matches!(ask(&table, 1, &[rate(1)], Mode::Peek, 0), Outcome::Admitted { .. }));
-    ask(&table, 1, &[rate(1)], Mode::Refund { charged_at: NOW }, 0);
+    ask(&table, 1, &[rate(1)], Mode::Refund { charged_at: NOW, reserved: Amount::ONE }, 0);
     assert_eq!(table.homes(), 0);
 }
 

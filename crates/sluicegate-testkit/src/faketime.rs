@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Its file, in a folder of its own under those of libraries.
 const FILE: &str = "faketime/libfaketime.so.1";
@@ -24,11 +25,36 @@ impl WallClock {
         clock
     }
 
+    /// A wall clock in this folder that reads this many seconds since 1970 now, and goes on from there.
+    pub fn reading(folder: &Path, unix_s: i64) -> Self {
+        let clock = Self { file: folder.join("wall-clock") };
+        clock.set(unix_s);
+        clock
+    }
+
+    /// Reads this many seconds since 1970 now, and goes on from there.
+    pub fn set(&self, unix_s: i64) {
+        #[expect(clippy::disallowed_methods, reason = "libfaketime counts from the time of the system")]
+        let system = SystemTime::now().duration_since(UNIX_EPOCH).expect("the system's clock is set");
+        self.write(unix_s - i64::try_from(system.as_secs()).expect("an instant of this age"));
+    }
+
+    /// Steps ahead by so many seconds, or back.
+    pub fn step_by(&self, seconds: i64) {
+        let offset_s = fs::read_to_string(&self.file).expect("it can be read");
+        let offset_s: i64 = offset_s.trim().parse().expect("it holds seconds");
+        self.write(offset_s + seconds);
+    }
+
     /// Says the time of the system and so many seconds more.
     pub fn step_to(&self, ahead_s: u64) {
-        // One atomic write: whoever reads it reads all of it.
+        self.write(i64::try_from(ahead_s).expect("a step within this age"));
+    }
+
+    fn write(&self, offset_s: i64) {
+        // One atomic write: a reader sees all of it or nothing.
         let next = self.file.with_extension("next");
-        fs::write(&next, format!("+{ahead_s}\n")).expect("it can be written");
+        fs::write(&next, format!("{offset_s:+}\n")).expect("it can be written");
         fs::rename(&next, &self.file).expect("it can be put in its place");
     }
 

@@ -9,6 +9,7 @@ mod carry;
 mod concurrency;
 mod home;
 mod meter;
+mod overage;
 mod sliding_entries;
 mod sliding_window;
 #[cfg(test)]
@@ -101,8 +102,11 @@ pub struct Charge {
     pub rule: Rule,
     /// What it protects; the model expects charges in this order and does not look further at it.
     pub axis: Axis,
-    /// What happens to what lies above the limit. Means nothing but a refusal for token buckets and slots.
+    /// What happens to what lies above the limit. Means nothing but a refusal for token buckets and slots, and is
+    /// counted for a bill only where there are periods: in fixed windows and calendars.
     pub overage: Overage,
+    /// What is included before overage is billed, where the rule has another size for now; nothing: what the rule says.
+    pub included: Option<u64>,
     /// The units owed. A concurrency rule takes one slot whatever this says.
     pub cost: u64,
     /// For a calendar: start and end of the period that `now` lies in, in nanoseconds.
@@ -138,7 +142,7 @@ pub struct Reading {
 pub enum Outcome {
     /// Every meter has room (and was charged, unless this was a peek).
     Admitted {
-        /// What the request adds to the overage, over all its charges.
+        /// By how much the overage grows, over all its charges.
         overage: u64,
     },
     /// Some meter has no room now.

@@ -17,7 +17,7 @@ enum Kind {
     #[cfg(feature = "embedded")]
     Embedded(embedded::Made),
     #[cfg(feature = "remote")]
-    Remote(sluicegate_client::decision::Decision),
+    Remote(Box<sluicegate_client::decision::Decision>),
 }
 
 /// What one limit says.
@@ -137,7 +137,7 @@ impl Decision {
 
     #[cfg(feature = "remote")]
     pub(crate) fn remote(decision: sluicegate_client::decision::Decision) -> Self {
-        Self(Arc::new(Kind::Remote(decision)))
+        Self(Arc::new(Kind::Remote(Box::new(decision))))
     }
 }
 

@@ -9,11 +9,12 @@ use serde::Serialize;
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::AccountLimit;
 use sluicegate_store::directory::{AccountId, AccountRecord, Directory, Page, PageLimit, What};
-use sluicegate_store::key_text::KeyId;
+use sluicegate_store::key_text::{KeyEnv, KeyId};
 use utoipa::ToSchema;
 
 use crate::auth::Call;
 use crate::input::AccountPath;
+use crate::keys::Env;
 use crate::problem::Problem;
 use crate::{Admin, Shared};
 
@@ -49,6 +50,10 @@ pub(crate) struct LimitBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, pattern = "^[0-9A-Za-z]{12}$", example = "4fVZ8pQ2mX0c")]
     key: Option<String>,
+    /// `test` for a meter of test keys; absent for one of live keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "test")]
+    env: Option<Env>,
 }
 
 /// Show what every limit of an account says now
@@ -109,11 +114,12 @@ impl LimitBody {
             remaining: now.remaining,
             reset_ms: now.reset.as_millis_ceil(),
             key: key.and_then(|number| keys.get(&number)).map(KeyId::to_string),
+            env: key.map(KeyEnv::of_tagged).filter(|env| *env == KeyEnv::Test).map(|_| Env::Test),
         }
     }
 }
 
-/// The keys of the account that are not revoked, by their numbers.
+/// The keys of the account that are not revoked, by their tagged numbers.
 async fn usable_keys(
     directory: &Directory,
     account: &AccountId,
@@ -123,7 +129,7 @@ async fn usable_keys(
     loop {
         let part = directory.list_keys(account.as_str(), page).await?;
         let usable = part.items.iter().filter(|key| key.revoked_at.is_none());
-        let numbered = usable.filter_map(|key| Some((NonZeroU32::new(key.number)?, key.id)));
+        let numbered = usable.filter_map(|key| Some((key.env.tag(NonZeroU32::new(key.number)?), key.id)));
         keys.extend(numbered.take(KEYS_MAX - keys.len()));
         if part.next.is_none() || keys.len() == KEYS_MAX {
             return Ok(keys);

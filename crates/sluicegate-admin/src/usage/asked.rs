@@ -5,8 +5,8 @@ use jiff::tz::TimeZone;
 use sluicegate_core::file::duration_secs;
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_engine::books::Asked;
-use sluicegate_ledger::Hour;
-use sluicegate_ledger::hour::ALL_HOURS;
+use sluicegate_ledger::Quarter;
+use sluicegate_ledger::quarter::ALL_QUARTERS;
 use sluicegate_ledger::usage::Step;
 use utoipa::IntoParams;
 
@@ -14,7 +14,7 @@ use crate::input::{unknown, wrong_query};
 use crate::instant;
 use crate::problem::Problem;
 
-const HOUR: Nanos = Nanos::from_secs(3_600);
+const QUARTER: Nanos = Nanos::from_secs(900);
 
 /// The parameters of usage, for the description of the API.
 #[derive(IntoParams)]
@@ -34,20 +34,24 @@ pub(crate) struct UsageParams {
     /// Of this route only.
     #[param(required = false, example = "search")]
     route: String,
-    /// From this instant or day on, or from so long ago, as in `7d`; rounded down to the hour. Absent: from the
-    /// beginning.
+    /// From this instant or day on, or from so long ago, as in `7d`; rounded down to the quarter of an hour.
+    /// Absent: from the beginning.
     #[param(required = false, example = "2026-11-01")]
     from: String,
-    /// Up to this instant or day and without it, or up to so long ago; rounded up to the hour. Absent: up to now.
+    /// Up to this instant or day and without it, or up to so long ago; rounded up to the quarter of an
+    /// hour. Absent: up to now.
     #[param(required = false, example = "2026-12-01T00:00:00Z")]
     to: String,
-    /// How long each point of the series is: `hour`, `day` or `month`, in UTC.
+    /// How long each point of the series is: `15m`, `hour`, `day` or `month`.
     #[param(required = false, example = "hour")]
     step: String,
+    /// The time zone in which days and months begin. Absent: UTC.
+    #[param(required = false, example = "Asia/Kathmandu")]
+    tz: String,
 }
 
 /// The names of the parameters above.
-const KNOWN: [&str; 6] = ["account", "key", "route", "from", "to", "step"];
+const KNOWN: [&str; 7] = ["account", "key", "route", "from", "to", "step", "tz"];
 
 /// What is asked of usage, and the parameters that belong to the call itself.
 pub(crate) struct UsageQuery<const OWN: usize> {
@@ -62,7 +66,8 @@ impl<const OWN: usize> UsageQuery<OWN> {
         own: [&str; OWN],
         now: Timestamp,
     ) -> Result<Self, Problem> {
-        let asked = Asked { account: None, key: None, route: None, hours: ALL_HOURS, step: Step::Hour };
+        let (quarters, step, zone) = (ALL_QUARTERS, Step::Hour, TimeZone::UTC);
+        let asked = Asked { account: None, key: None, route: None, quarters, step, zone };
         let mut query = Self { asked, own: [const { None }; OWN] };
         let mut seen: Vec<String> = Vec::new();
         for (name, value) in pairs {
@@ -76,7 +81,7 @@ impl<const OWN: usize> UsageQuery<OWN> {
             }
             seen.push(name);
         }
-        if query.asked.hours.is_empty() {
+        if query.asked.quarters.is_empty() {
             return Err(wrong_query("to", "is not later than \"from\""));
         }
         Ok(query)
@@ -93,13 +98,17 @@ fn set(asked: &mut Asked, name: &str, value: String, own: &[&str], now: Timestam
         "account" => asked.account = Some(value),
         "key" => asked.key = Some(value),
         "route" => asked.route = Some(value),
-        "from" => asked.hours.start = Hour::of(time("from", &value, now)?),
+        "from" => asked.quarters.start = Quarter::of(time("from", &value, now)?),
         "to" => {
             let at = time("to", &value, now)?;
-            let hour = Hour::of(at);
-            asked.hours.end = if at == hour.start() { hour } else { Hour::of(at.plus(HOUR)) };
+            let quarter = Quarter::of(at);
+            asked.quarters.end = if at == quarter.start() { quarter } else { Quarter::of(at.plus(QUARTER)) };
         }
         "step" => asked.step = step(&value)?,
+        "tz" => {
+            asked.zone = TimeZone::get(&value)
+                .map_err(|_| wrong_query("tz", "is not a time zone, such as \"Europe/Berlin\""))?;
+        }
         _ => {
             let known: Vec<&str> = KNOWN.iter().chain(own).copied().collect();
             return Err(unknown(name, &known));
@@ -110,10 +119,11 @@ fn set(asked: &mut Asked, name: &str, value: String, own: &[&str], now: Timestam
 
 fn step(text: &str) -> Result<Step, Problem> {
     match text {
+        "15m" => Ok(Step::Quarter),
         "hour" => Ok(Step::Hour),
         "day" => Ok(Step::Day),
         "month" => Ok(Step::Month),
-        _ => Err(wrong_query("step", "is not \"hour\", \"day\" or \"month\"")),
+        _ => Err(wrong_query("step", "is not \"15m\", \"hour\", \"day\" or \"month\"")),
     }
 }
 

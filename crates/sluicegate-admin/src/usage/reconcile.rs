@@ -13,6 +13,7 @@ use serde::Serialize;
 use sluicegate_engine::Books;
 use sluicegate_engine::books::{Others, QuotaCount, Repaired};
 use sluicegate_ledger::Hour;
+use sluicegate_ledger::quarter::hours_of;
 use sluicegate_ledger::reconcile::{Difference, Drift, read_bill};
 use sluicegate_ledger::usage::Miscounted;
 use utoipa::{IntoParams, ToSchema};
@@ -22,7 +23,9 @@ use super::{failed, number, text};
 use crate::Shared;
 use crate::auth::Call;
 use crate::input::{CsvText, QueryPairs, wrong_query};
+use crate::keys::Env;
 use crate::problem::{Error, Problem, ProblemEntry};
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_store::directory::{Deed, Note};
 
 /// What the ledger is compared with.
@@ -47,8 +50,8 @@ pub(crate) struct ReconcileParams {
     /// `meters`, `records`, `sealed` or `bill`. Absent: `bill` if there is a body, else `meters`.
     #[param(required = false, example = "meters")]
     against: String,
-    /// `true`: meters that say something else are set right, or files that are missing or damaged written anew. Only
-    /// with `against=meters` and `against=sealed`.
+    /// `true`: meters that say something else are set right, roll-ups counted again, or files that are missing or
+    /// damaged written anew. Not with `against=bill`.
     #[param(required = false, example = false)]
     repair: bool,
     /// `true`: what agrees is listed, too. Only with `against=meters`.
@@ -80,7 +83,7 @@ pub(crate) struct Reconciled {
     /// Hours whose sealed files are not what was sealed.
     damaged: Vec<String>,
     drift: DriftBody,
-    /// How many meters were set right, or files written anew.
+    /// How many meters or rows were set right, or files written anew.
     #[schema(example = 0)]
     repaired: u64,
     /// The node whose ledger it is.
@@ -118,6 +121,10 @@ pub(crate) struct DifferenceBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, minimum = 1, example = 1)]
     key: Option<u32>,
+    /// `test` for a meter of test keys; absent for one of live keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "test")]
+    env: Option<Env>,
     /// What the meter said at least and at most while it was compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = json!([119, 119]))]
@@ -132,12 +139,13 @@ pub(crate) struct DifferenceBody {
 
 impl DifferenceBody {
     fn of_quota(count: &QuotaCount) -> Self {
-        let ledger = i128::from(count.records);
+        let ledger = count.records;
         Self {
             account: Some(count.account.clone()),
             hour: None,
-            limit: Some(count.limit.to_string()),
-            key: count.key.map(NonZeroU32::get),
+            limit: Some(count.label()),
+            key: count.key.and_then(KeyEnv::untag).map(NonZeroU32::get),
+            env: count.key.map(KeyEnv::of_tagged).filter(|env| *env == KeyEnv::Test).map(|_| Env::Test),
             meter: Some([count.meter.least, count.meter.most]),
             ledger: number(ledger),
             other: number(ledger - count.drift()),
@@ -146,7 +154,8 @@ impl DifferenceBody {
 
     fn of_hour(account: Option<String>, hour: Option<Hour>, ledger: i128, other: i128) -> Self {
         let (ledger, other) = (number(ledger), number(other));
-        Self { account, hour: hour.map(text), limit: None, key: None, meter: None, ledger, other }
+        let hour = hour.map(text);
+        Self { account, hour, limit: None, key: None, env: None, meter: None, ledger, other }
     }
 
     fn of_difference(difference: &Difference) -> Self {
@@ -208,12 +217,12 @@ pub(crate) async fn reconcile(
     if all && against != Against::Meters {
         return Err(wrong_query("all", "belongs to \"against=meters\""));
     }
-    if repair && !matches!(against, Against::Meters | Against::Sealed) {
-        return Err(wrong_query("repair", "belongs to \"against=meters\" and \"against=sealed\""));
+    if repair && against == Against::Bill {
+        return Err(wrong_query("repair", "belongs to the other sides: a bill is not ours to set right"));
     }
     let books = &admin.books;
     let reconciled = Reconciled::of(against, books);
-    let hours = query.asked.hours.clone();
+    let hours = hours_of(&query.asked.quarters);
     Ok(Json(match against {
         Against::Meters => {
             let account = books.query(&query.asked).await?.account;
@@ -231,7 +240,13 @@ pub(crate) async fn reconcile(
             }
             Reconciled { repaired, ..meters(reconciled, &compared, all) }
         }
-        Against::Records => records(reconciled, books, hours).await?,
+        Against::Records => {
+            let records = records(reconciled, books, hours, repair).await?;
+            if records.repaired > 0 {
+                note_rollups(&admin, records.repaired, call).await?;
+            }
+            records
+        }
         Against::Sealed => {
             let sealed = books.compare_sealed(hours).await?;
             let differences = sealed.differences.iter().map(DifferenceBody::of_difference).collect();
@@ -264,27 +279,43 @@ async fn records(
     reconciled: Reconciled,
     books: &Arc<Books>,
     hours: std::ops::Range<Hour>,
+    repair: bool,
 ) -> Result<Reconciled, Problem> {
-    let recount = books.compare_records(hours).await?;
+    let recount =
+        if repair { books.repair_records(hours).await? } else { books.compare_records(hours).await? };
+    let repaired = if repair { recount.miscounted.len() as u64 } else { 0 };
     let compared = u64::from(recount.hours.end.number().saturating_sub(recount.hours.start.number()));
     let books = Arc::clone(books);
     let name = move || {
         let named = |row: &Miscounted| {
             let account = sluicegate_ledger::export::Named::Account(row.key.account);
             let account = (row.key.account != 0).then(|| books.names().name(account)).flatten();
-            DifferenceBody::of_hour(account, Some(row.key.hour), row.book.total(), row.records.total())
+            DifferenceBody::of_hour(account, Some(row.key.hour()), row.book.total(), row.records.total())
         };
         recount.miscounted.iter().map(named).collect::<Vec<_>>()
     };
     let differences = tokio::task::spawn_blocking(name).await.map_err(|error| failed(&error))?;
-    Ok(Reconciled { compared, ..reconciled.with(differences) })
+    Ok(Reconciled { compared, repaired, ..reconciled.with(differences) })
+}
+
+/// Counting roll-ups again is a write like any other.
+async fn note_rollups(admin: &crate::Admin, rows: u64, call: Call) -> Result<(), Problem> {
+    let after = Some(serde_json::json!({"rows": rows}));
+    let note = Note {
+        deed: Deed::RepairRollups,
+        target: admin.books.ledger().node().to_owned(),
+        before: None,
+        after,
+    };
+    admin.engine.directory().note(note, &call.writer()).await?;
+    Ok(())
 }
 
 /// Setting meters right is a write like any other: who did it, and what it was before.
 async fn note_repair(admin: &crate::Admin, compared: &[QuotaCount], call: Call) -> Result<(), Problem> {
     for count in compared.iter().filter(|count| count.drift() != 0) {
-        let say = |used: i128| Some(serde_json::json!({"limit": count.limit.as_str(), "used": number(used)}));
-        let records = i128::from(count.records);
+        let say = |used: i128| Some(serde_json::json!({"limit": count.label(), "used": number(used)}));
+        let records = count.records;
         let note = Note {
             deed: Deed::RepairMeter,
             target: count.account.clone(),
@@ -318,10 +349,9 @@ fn others(text: &[u8]) -> Result<Others, Problem> {
             continue;
         }
         let read = match *fields {
-            [account, limit, key, total] => {
-                let key = if key.is_empty() { Ok(None) } else { key.parse().map(Some) };
-                key.ok().zip(total.parse::<u64>().ok()).map(|(key, total)| (account, limit, key, total))
-            }
+            [account, limit, key, total] => key_of_quota(key)
+                .zip(total.parse::<i64>().ok())
+                .map(|(key, total)| (account, limit, key, total)),
             _ => None,
         };
         let Some((account, limit, key, total)) = read else {
@@ -329,9 +359,23 @@ fn others(text: &[u8]) -> Result<Others, Problem> {
             let entry = ProblemEntry { line: number + 1, column: 1, message, help: None, account: None };
             return Err(cannot_be_read(vec![entry]));
         };
-        *others.entry((account.to_owned(), key, limit.to_owned())).or_default() += total;
+        *others.entry((account.to_owned(), key, limit.to_owned())).or_default() += i128::from(total);
     }
     Ok(others)
+}
+
+/// Whose meter of a quota: nothing where all live keys share it, the number of a key, either with `:test` behind it for
+/// test keys.
+fn key_of_quota(text: &str) -> Option<Option<NonZeroU32>> {
+    let (number, env) = match text.strip_suffix(":test") {
+        Some(number) => (number, KeyEnv::Test),
+        None => (text, KeyEnv::Live),
+    };
+    match (number, env) {
+        ("", KeyEnv::Live) => Some(None),
+        ("", KeyEnv::Test) => Some(Some(KeyEnv::TEST_KEYS)),
+        (number, env) => number.parse().ok().map(|number| Some(env.tag(number))),
+    }
 }
 
 fn flag(name: &str, text: Option<&str>) -> Result<bool, Problem> {

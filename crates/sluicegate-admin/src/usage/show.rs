@@ -42,6 +42,9 @@ pub(crate) struct UsageBody {
     /// What of the total was decided while the store was away.
     #[schema(example = 0)]
     degraded: i64,
+    /// What of the total is of test keys, which nobody is billed for.
+    #[schema(example = 0)]
+    test: i64,
     /// The same by time, in order, without the parts in which nothing happened.
     series: Vec<PointBody>,
     /// What comes before it is closed, and never changes again; null if nothing is closed yet.
@@ -129,6 +132,7 @@ impl UsageBody {
             refunded: number(usage.sums.refunded),
             late: number(usage.late.total()),
             degraded: number(usage.degraded.total()),
+            test: number(usage.test.total()),
             series: usage.series.into_iter().map(PointBody::from).collect(),
             open_from: (usage.open.number() > 0).then(|| text(usage.open)),
             torn: usage.torn,

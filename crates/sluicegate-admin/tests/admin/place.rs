@@ -12,7 +12,7 @@ use sluicegate_core::file;
 use sluicegate_core::policy::Proxies;
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::identify::{DailyHash, SessionKeys};
-use sluicegate_engine::{Books, Clock, Engine, EngineParts};
+use sluicegate_engine::{Books, Clock, Engine, EngineParts, PermitKey};
 use sluicegate_ledger::{Spool, SpoolSettings};
 use sluicegate_node::{LoadedPolicy, ReloadState};
 use sluicegate_store::database::Database;
@@ -82,6 +82,7 @@ impl Place {
             spool,
             homes,
             sessions: SessionKeys::new(b"secret", &[]),
+            permits: PermitKey::new(b"secret"),
             daily: DailyHash::new(b"secret"),
             proxies: Proxies::default(),
             clock: |latest| Clock::fixed(latest.max(NOW)),

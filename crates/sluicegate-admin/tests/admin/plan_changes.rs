@@ -13,13 +13,14 @@ const CUSTOM: &str = "/admin/v1/accounts/acme/custom";
 const WINDOWS: [&str; 6] =
     ["calendar_month", "billing_month", "calendar_day", "sliding_day", "\"sliding:6h\"", "\"sliding:90d\""];
 
-/// Three plans with a quota of this window and a bucket.
+/// Three plans with a quota of this window and a bucket. A window that slides cannot be billed.
 fn policy(window: &str) -> String {
+    let excess = if window.contains("sliding") { "block" } else { "bill_overage" };
     format!(
         "tiers:
   small: {{rate: 10/minute, quota: 20, quota_window: {window}}}
   large: {{rate: 50/minute, quota: 300, quota_window: {window}}}
-  billed: {{quota: 5, quota_window: {window}, on_quota_exceeded: bill_overage}}
+  billed: {{quota: 5, quota_window: {window}, on_quota_exceeded: {excess}}}
   pooled: {{quota: 30, quota_window: {window}, quota_pool: key}}
   internal: {{bypass: true}}
 "

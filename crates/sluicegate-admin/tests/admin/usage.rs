@@ -57,7 +57,7 @@ fn usage_is_shown_by_the_hour_up_to_this_moment() {
     };
     let expected = json!({
         "account": {"name": "acme", "uid": "u1", "deleted_at": null, "earlier": []},
-        "total": 12, "overage": 0, "requests": 2, "refunded": 0, "late": 0, "degraded": 0,
+        "total": 12, "overage": 0, "requests": 2, "refunded": 0, "late": 0, "degraded": 0, "test": 0,
         "series": [point("2026-10-05T12:00:00Z", 5), point("2026-10-05T13:00:00Z", 7)],
         "open_from": null, "torn": 0, "node": "n1",
     });
@@ -70,7 +70,9 @@ fn usage_is_shown_by_the_hour_up_to_this_moment() {
     assert_eq!(total("?to=2026-10-05T13:00:00Z"), 8);
     assert_eq!(total("?from=2026-10-05&to=2026-10-06&step=day"), 15);
     assert_eq!(total("?from=0s&account=acme"), 7);
-    assert_eq!(total("?from=30m&account=acme"), 12);
+    assert_eq!(total("?from=30m&account=acme"), 7);
+    assert_eq!((total("?from=45m&account=acme"), total("?from=46m&account=acme")), (json!(7), json!(12)));
+    assert_eq!(total("?to=2026-10-05T12:15:00Z&step=15m"), 8);
     assert_eq!(total("?from=2026-10-06"), 0);
 }
 
@@ -94,7 +96,8 @@ fn what_is_wrong_with_a_question_is_named() {
     place.get("/admin/v1/usage/export?event_name=x").problem(400, "invalid_query", Some("event_name"));
     for (query, field) in [
         ("against=moon", "against"),
-        ("against=records&repair=true", "repair"),
+        ("against=bill&repair=true", "repair"),
+        ("tz=Europe/Atlantis", "tz"),
         ("repair=perhaps", "repair"),
         ("against=sealed", "against"),
     ] {

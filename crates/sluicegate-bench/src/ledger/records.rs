@@ -4,9 +4,10 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use anyhow::Result;
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Flags, Kind, Record, Spool};
+use sluicegate_ledger::{Flags, Kind, Record, Settlement, Spool, Unit};
 
 use crate::timing::stopwatch;
 
@@ -62,10 +63,13 @@ impl Pattern {
             key_number: 1,
             route,
             tier: 1,
+            env: KeyEnv::Live,
+            unit: Unit::Requests,
             cost: 1,
             overage: 0,
             idempotency: None,
             flags: Flags::NONE,
+            settlement: Settlement::default(),
         }
     }
 }

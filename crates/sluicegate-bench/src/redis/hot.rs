@@ -35,7 +35,7 @@ pub(super) struct HotCaller {
 impl Caller for HotCaller {
     async fn call(&mut self) -> Result<u64> {
         let request = request(self.home, now(&self.clock)?);
-        let owed = Owed { plan: self.ours.plan.clone(), request, holder: NODE, name: None };
+        let owed = Owed { plan: self.ours.plan.clone(), request, holder: NODE, name: None, hold: None };
         ensure_admitted(&self.homes.settle(owed).await?)?;
         Ok(1)
     }

@@ -37,7 +37,7 @@ pub(super) fn generous() -> Result<Arc<Plan>> {
 
 fn limit(name: &str, axis: Axis, per: Per, rule: Rule) -> Result<Limit> {
     let name = LimitName::new(name).context("a valid name")?;
-    Ok(Limit { name, axis, per, rule, excess: Excess::Refuse(RefusalStatus::TooManyRequests) })
+    Ok(Limit { name, axis, per, rule, excess: Excess::Refuse(RefusalStatus::TooManyRequests), sold: None })
 }
 
 /// One request of an account.

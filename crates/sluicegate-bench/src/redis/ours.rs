@@ -90,7 +90,11 @@ impl Caller for OurCaller {
         self.next = (self.next + 1) % self.ours.homes.len();
         let (home, now) = (self.ours.homes[self.next], now(&self.clock)?);
         let plan = self.ours.plan.tariff.plan(&request(home, now));
-        let call = HomeCall { home, seq: seq(now)?, asks: &[Ask { plan: &plan, holder: NODE, name: None }] };
+        let call = HomeCall {
+            home,
+            seq: seq(now)?,
+            asks: &[Ask { plan: &plan, holder: NODE, name: None, hold: None }],
+        };
         let settled = self.meters.call(&call).await?;
         settled.iter().try_for_each(ensure_admitted)?;
         Ok(settled.len() as u64)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use http::{Method, StatusCode};
 
@@ -69,6 +70,7 @@ pub struct Check {
     pub(super) cost: Option<u64>,
     pub(super) idempotency_key: Option<String>,
     pub(super) hold: bool,
+    pub(super) hold_for: Option<Duration>,
     pub(super) peek: bool,
 }
 
@@ -83,6 +85,7 @@ impl Check {
             cost: None,
             idempotency_key: None,
             hold: false,
+            hold_for: None,
             peek: false,
         }
     }
@@ -121,6 +124,12 @@ impl Check {
     #[must_use]
     pub fn hold(self) -> Self {
         Self { hold: true, ..self }
+    }
+
+    /// Requests a permit that lives for so long, from 1 second to 24 hours, unless it is renewed or finished before.
+    #[must_use]
+    pub fn hold_for(self, span: Duration) -> Self {
+        Self { hold: true, hold_for: Some(span), ..self }
     }
 
     pub(super) fn peeking(self) -> Self {

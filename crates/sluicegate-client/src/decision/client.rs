@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::batches::Batches;
 use super::check::{Check, Finish};
 use super::error::{AddressError, CallError};
-use super::response::{Decision, Finished};
+use super::response::{Decision, Finished, Permit, Renewed};
 use super::transport::Transport;
 use super::{BATCH_MAX, wire};
 
@@ -61,6 +61,12 @@ impl DecisionClient {
             1..=BATCH_MAX => self.transport.check_batch(wire::batch(checks.iter())?, checks.len()).await,
             too_many => Err(CallError::TooMany(too_many)),
         }
+    }
+
+    /// Holds a permit for longer: `hold_for` from now on, from 1 second to 24 hours. The permit in the answer replaces
+    /// the one that is renewed.
+    pub async fn renew(&self, permit: &Permit, hold_for: Duration) -> Result<Renewed, CallError> {
+        self.transport.renew(permit, hold_for).await
     }
 
     /// Finishes a request: releases what it held and charges its true cost.

@@ -31,6 +31,8 @@ pub struct Decision {
     pub limits: Vec<LimitStatus>,
     /// The permit to finish, if something is held until the request ends.
     pub permit: Option<Permit>,
+    /// How long the permit lives if it is neither finished nor renewed, in milliseconds.
+    pub permit_expires_ms: Option<u64>,
     /// Whether the store of record was reachable.
     pub mode: Mode,
     /// The headers to send to the caller.
@@ -88,4 +90,14 @@ pub struct Finished {
     pub reserved: u64,
     /// The cost that was charged.
     pub settled: u64,
+}
+
+/// A permit that was renewed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Renewed {
+    /// The permit to renew and finish from now on.
+    pub permit: Permit,
+    /// How long it lives if it is neither finished nor renewed, in milliseconds.
+    pub permit_expires_ms: u64,
 }

@@ -11,7 +11,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use super::check::{Check, Finish};
 use super::error::{AddressError, CallError, Cause};
-use super::response::{Decision, Finished};
+use super::response::{Decision, Finished, Permit, Renewed};
 use super::wire;
 
 /// A decision is part of the latency of a request, so a longer wait is of no use.
@@ -27,6 +27,7 @@ pub(super) struct Transport {
     check: Uri,
     batch: Uri,
     finish: Uri,
+    renew: Uri,
     pub(super) timeout: Duration,
 }
 
@@ -44,7 +45,7 @@ impl Transport {
         connector.set_nodelay(true);
         let client = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
         let (check, batch, finish) = (at("/v1/check")?, at("/v1/check/batch")?, at("/v1/finish")?);
-        Ok(Self { client, check, batch, finish, timeout: TIMEOUT })
+        Ok(Self { client, check, batch, finish, renew: at("/v1/renew")?, timeout: TIMEOUT })
     }
 
     pub(super) async fn check(&self, check: &Check) -> Result<Decision, CallError> {
@@ -58,6 +59,10 @@ impl Transport {
 
     pub(super) async fn finish(&self, finish: &Finish) -> Result<Finished, CallError> {
         wire::read_finished(&self.post(&self.finish, wire::finish(finish)?).await?)
+    }
+
+    pub(super) async fn renew(&self, permit: &Permit, hold_for: Duration) -> Result<Renewed, CallError> {
+        wire::read_renewed(&self.post(&self.renew, wire::renew(permit, hold_for)?).await?)
     }
 
     async fn post(&self, uri: &Uri, body: Vec<u8>) -> Result<Bytes, CallError> {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check::{Caller, Check, Finish, Visitor};
 use super::error::{CallError, Cause, Problem};
-use super::response::{Decision, Finished, LimitStatus, Permit};
+use super::response::{Decision, Finished, LimitStatus, Permit, Renewed};
 use crate::limits::{Limits, Mode};
 
 #[derive(Serialize)]
@@ -30,6 +30,8 @@ struct CheckBody<'a> {
     idempotency_key: Option<&'a str>,
     #[serde(skip_serializing_if = "is_false")]
     hold: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hold_for: Option<String>,
     #[serde(skip_serializing_if = "is_false")]
     peek: bool,
 }
@@ -72,6 +74,7 @@ impl<'a> From<&'a Check> for CheckBody<'a> {
             cost: check.cost,
             idempotency_key: check.idempotency_key.as_deref(),
             hold: check.hold,
+            hold_for: check.hold_for.map(span),
             peek: check.peek,
         }
     }
@@ -91,6 +94,17 @@ struct FinishBody<'a> {
     cost: Option<u64>,
 }
 
+#[derive(Serialize)]
+struct RenewBody<'a> {
+    permit: &'a str,
+    hold_for: String,
+}
+
+/// A duration as the server reads it: whole seconds, rounded up.
+fn span(span: Duration) -> String {
+    format!("{}s", span.as_secs() + u64::from(span.subsec_nanos() > 0))
+}
+
 pub(super) fn check(check: &Check) -> Result<Vec<u8>, CallError> {
     bytes(&CheckBody::from(check))
 }
@@ -102,6 +116,10 @@ pub(super) fn batch<'a>(checks: impl Iterator<Item = &'a Check>) -> Result<Vec<u
 pub(super) fn finish(finish: &Finish) -> Result<Vec<u8>, CallError> {
     let status = finish.status.map(|status| status.as_u16());
     bytes(&FinishBody { permit: finish.permit.as_str(), status, cost: finish.cost })
+}
+
+pub(super) fn renew(permit: &Permit, hold_for: Duration) -> Result<Vec<u8>, CallError> {
+    bytes(&RenewBody { permit: permit.as_str(), hold_for: span(hold_for) })
 }
 
 fn bytes(body: &impl Serialize) -> Result<Vec<u8>, CallError> {
@@ -122,6 +140,7 @@ struct DecisionBody {
     #[serde(default)]
     limits: Vec<LimitBody>,
     permit: Option<String>,
+    permit_expires_ms: Option<u64>,
     mode: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
@@ -144,6 +163,12 @@ struct ResultsBody {
 struct FinishedBody {
     reserved: u64,
     settled: u64,
+}
+
+#[derive(Deserialize)]
+struct RenewedBody {
+    permit: String,
+    permit_expires_ms: u64,
 }
 
 #[derive(Deserialize, Default)]
@@ -171,6 +196,11 @@ pub(super) fn read_finished(bytes: &[u8]) -> Result<Finished, CallError> {
     Ok(Finished { reserved: body.reserved, settled: body.settled })
 }
 
+pub(super) fn read_renewed(bytes: &[u8]) -> Result<Renewed, CallError> {
+    let body: RenewedBody = serde_json::from_slice(bytes).map_err(unreadable)?;
+    Ok(Renewed { permit: Permit::new(body.permit), permit_expires_ms: body.permit_expires_ms })
+}
+
 pub(super) fn read_problem(status: StatusCode, headers: &HeaderMap, bytes: &[u8]) -> Problem {
     let ProblemBody { error, detail, field } = serde_json::from_slice(bytes).unwrap_or_default();
     let limits = Limits::from_headers(headers);
@@ -191,6 +221,7 @@ fn decision(body: DecisionBody) -> Result<Decision, CallError> {
         limit: body.limit,
         limits: body.limits.into_iter().map(LimitStatus::from).collect(),
         permit: body.permit.map(Permit::new),
+        permit_expires_ms: body.permit_expires_ms,
         mode: match body.mode.as_deref() {
             Some("degraded") => Mode::Degraded,
             _ => Mode::Normal,

@@ -53,7 +53,7 @@ pub(super) fn document(typed: &DocumentBody, sink: &mut Sink) -> Option<Document
     let shedding = optional(&typed.shedding, |body| shedding::shedding(body, sink));
     let degraded = section(&typed.degraded, |body| Some(abuse::degraded(body)));
     let responses = section(&typed.responses, |body| Some(ledger::responses(body, sink)));
-    let ledger = section(&typed.ledger, |body| ledger::ledger(body, sink));
+    let ledger = ledger::ledger(&typed.ledger, tiers.as_ref(), sink);
     let alerts = section(&typed.alerts, |body| ledger::alerts(body, sink));
     let clock = section(&typed.clock, |body| clock::clock(body, sink));
     Some(Document {

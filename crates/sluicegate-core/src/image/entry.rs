@@ -1,14 +1,17 @@
-//! The image of an entry of the book: a limit's name and rule.
+//! The image of an entry of the book: a limit's name and rule, and from where on it is billed.
 
 use jiff::tz::TimeZone;
 
 use super::{BadImage, Reader, put_number};
 use crate::calendar::{BillingDay, Calendar, CalendarUnit};
 use crate::limit::LimitName;
+use crate::meter::Terms;
 use crate::rule::{Amount, Rule, TokenBucket, Windowed};
 use crate::time::{Nanos, Window};
 
 const VERSION: u8 = 1;
+/// Of limits whose overage is billed.
+const VERSION_BILLED: u8 = 2;
 
 const TOKEN_BUCKET: u8 = 1;
 const FIXED_WINDOW: u8 = 2;
@@ -17,10 +20,37 @@ const SLIDING_WINDOW: u8 = 4;
 const SLIDING_BUCKETS: u8 = 5;
 const SLIDING_LOG: u8 = 6;
 const CONCURRENCY: u8 = 7;
+const FIXED_WINDOW_BILLED: u8 = 8;
+const CALENDAR_BILLED: u8 = 9;
+
+/// A limit as far as meters depend on it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EntryImage {
+    /// What it is called.
+    pub name: LimitName,
+    /// The algorithm and its numbers.
+    pub rule: Rule,
+    /// What is included in each period before overage is billed. Nothing: none is billed, or it was written by a
+    /// version that did not say.
+    pub included: Option<Amount>,
+}
+
+impl EntryImage {
+    /// What meters that were written under it depend on.
+    pub fn terms(&self) -> Terms<'_> {
+        Terms { rule: &self.rule, included: self.included }
+    }
+}
 
 /// Appends the image of a limit, as far as meters depend on it. Equal limits have equal images.
-pub fn encode_entry(name: &LimitName, rule: &Rule, into: &mut Vec<u8>) {
-    into.extend([VERSION, kind_of(rule)]);
+pub fn encode_entry(name: &LimitName, terms: Terms<'_>, into: &mut Vec<u8>) {
+    let Terms { rule, included } = terms;
+    let (version, kind) = match (included, rule) {
+        (Some(_), Rule::FixedWindow(_)) => (VERSION_BILLED, FIXED_WINDOW_BILLED),
+        (Some(_), Rule::Calendar { .. }) => (VERSION_BILLED, CALENDAR_BILLED),
+        _ => (VERSION, kind_of(rule)),
+    };
+    into.extend([version, kind]);
     put_text(name.as_str(), into);
     match rule {
         Rule::TokenBucket(bucket) => {
@@ -50,13 +80,22 @@ pub fn encode_entry(name: &LimitName, rule: &Rule, into: &mut Vec<u8>) {
             put_number(lease.0, into);
         }
     }
+    if let (VERSION_BILLED, Some(included)) = (version, included) {
+        put_number(included.get(), into);
+    }
 }
 
 /// The limit whose image this is.
-pub fn decode_entry(image: &[u8]) -> Result<(LimitName, Rule), BadImage> {
+pub fn decode_entry(image: &[u8]) -> Result<EntryImage, BadImage> {
     let mut reader = Reader::new(image);
-    reader.version(VERSION)?;
-    let kind = reader.byte()?;
+    let version = reader.byte()?;
+    let kind = match (version, reader.byte()?) {
+        (VERSION, kind) => kind,
+        (VERSION_BILLED, FIXED_WINDOW_BILLED) => FIXED_WINDOW,
+        (VERSION_BILLED, CALENDAR_BILLED) => CALENDAR,
+        (VERSION_BILLED, other) => return Err(BadImage::Kind(other)),
+        (other, _) => return Err(BadImage::Version(other)),
+    };
     let name = LimitName::new(reader.text()?).ok_or(BadImage::Range("a name"))?;
     let rule = match kind {
         TOKEN_BUCKET => {
@@ -72,8 +111,9 @@ pub fn decode_entry(image: &[u8]) -> Result<(LimitName, Rule), BadImage> {
         CONCURRENCY => Rule::Concurrency { limit: amount(&mut reader)?, lease: Nanos(reader.number()?) },
         other => return Err(BadImage::Kind(other)),
     };
+    let included = if version == VERSION_BILLED { Some(amount(&mut reader)?) } else { None };
     reader.end()?;
-    Ok((name, rule))
+    Ok(EntryImage { name, rule, included })
 }
 
 fn kind_of(rule: &Rule) -> u8 {

@@ -1,7 +1,8 @@
 //! The image of a meter's state.
 
 use super::{BadImage, Reader, put_number};
-use crate::meter::{Meter, SmallMeter};
+use crate::meter::{Meter, RebasedMeter, SmallMeter};
+use crate::overage::OverageBaseline;
 use crate::rule::sliding_window::TwoCounts;
 use crate::rule::timeline::Timeline;
 use crate::rule::token_bucket::{Tat, TokenBucket};
@@ -9,6 +10,8 @@ use crate::rule::{Amount, Rule};
 use crate::time::Window;
 
 const VERSION: u8 = 1;
+/// Of meters with a baseline of their overage.
+const VERSION_REBASED: u8 = 2;
 
 const INSTANT: u8 = 1;
 const COUNT: u8 = 2;
@@ -17,6 +20,8 @@ const TWO_COUNTS: u8 = 3;
 const SECONDS: u8 = 4;
 /// A timeline to the nanosecond.
 const NANOSECONDS: u8 = 5;
+/// A count, and what its overage is counted from.
+const REBASED_COUNT: u8 = 6;
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 
@@ -34,15 +39,23 @@ pub enum Written {
 pub fn encode_meter(meter: &Meter, rule: &Rule, into: &mut Vec<u8>) -> Written {
     match (meter, rule) {
         (Meter::Slots(_), _) | (_, Rule::Concurrency { .. }) => return Written::Nothing,
-        (Meter::Small(small), Rule::TokenBucket(_)) => {
+        (Meter::Small(small), Rule::TokenBucket(bucket)) => {
+            let tat = bucket.storable(Tat { nanos: small.value, parts: small.extra });
             into.extend([VERSION, INSTANT]);
-            into.extend(small.value.to_le_bytes());
-            put_number(small.extra.into(), into);
+            into.extend(tat.nanos.to_le_bytes());
+            put_number(tat.parts.into(), into);
         }
         (Meter::Small(small), _) => {
             into.extend([VERSION, COUNT]);
             put_number(small.value, into);
             into.extend(small.extra.to_le_bytes());
+        }
+        (Meter::Rebased(RebasedMeter { count, baseline }), _) => {
+            into.extend([VERSION_REBASED, REBASED_COUNT]);
+            put_number(count.value, into);
+            into.extend(count.extra.to_le_bytes());
+            put_number(baseline.recorded, into);
+            put_number(baseline.used, into);
         }
         (Meter::Counts(counts), _) => {
             into.extend([VERSION, TWO_COUNTS]);
@@ -71,7 +84,11 @@ fn encode_timeline(timeline: &Timeline, into: &mut Vec<u8>) {
 
 /// The meter whose image comes next. Its limit had this rule when it was written.
 pub fn decode_meter(reader: &mut Reader<'_>, rule: &Rule) -> Result<Meter, BadImage> {
-    reader.version(VERSION)?;
+    match reader.byte()? {
+        VERSION => {}
+        VERSION_REBASED => return rebased(reader, rule),
+        other => return Err(BadImage::Version(other)),
+    }
     match (reader.byte()?, rule) {
         (INSTANT, Rule::TokenBucket(bucket)) => instant(reader, bucket),
         (COUNT, Rule::Calendar { .. }) => count(reader, None),
@@ -86,6 +103,22 @@ pub fn decode_meter(reader: &mut Reader<'_>, rule: &Rule) -> Result<Meter, BadIm
         (INSTANT | COUNT | TWO_COUNTS | SECONDS | NANOSECONDS, _) => Err(BadImage::Algorithm),
         (other, _) => Err(BadImage::Kind(other)),
     }
+}
+
+fn rebased(reader: &mut Reader<'_>, rule: &Rule) -> Result<Meter, BadImage> {
+    let window = match (reader.byte()?, rule) {
+        (REBASED_COUNT, Rule::Calendar { .. }) => None,
+        (REBASED_COUNT, Rule::FixedWindow(rule)) => Some(rule.window),
+        (REBASED_COUNT, _) => return Err(BadImage::Algorithm),
+        (other, _) => return Err(BadImage::Kind(other)),
+    };
+    let count = SmallMeter { value: counted(reader)?, extra: start(reader, window)? };
+    let baseline = OverageBaseline { recorded: counted(reader)?, used: counted(reader)? };
+    // Without a baseline it is written as a count: equal values have equal images.
+    if baseline == OverageBaseline::NONE {
+        return Err(BadImage::Range("a baseline"));
+    }
+    Ok(Meter::Rebased(RebasedMeter { count, baseline }))
 }
 
 fn instant(reader: &mut Reader<'_>, bucket: &TokenBucket) -> Result<Meter, BadImage> {

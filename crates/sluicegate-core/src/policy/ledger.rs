@@ -10,8 +10,10 @@ use crate::time::Nanos;
 /// The record of what was used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LedgerSettings {
-    /// How long records are kept.
+    /// How long usage by the quarter of an hour is kept.
     pub retain: Nanos,
+    /// How long single records are kept.
+    pub raw: Nanos,
     /// Where sealed records are copied.
     pub export: Option<ExportTarget>,
     /// When a record is on disk.
@@ -74,13 +76,18 @@ pub enum Durability {
 impl LedgerSettings {
     /// A year and a month: last year's invoice can still be argued about.
     pub const RETAIN_DEFAULT: Nanos = Nanos::from_secs(400 * 86_400);
+    /// The longest month, and the days that [`LedgerSettings::RAW_MARGIN`] wants, and one more.
+    pub const RAW_DEFAULT: Nanos = Nanos::from_secs(35 * 86_400);
+    /// For how long records are kept beyond the longest quota window: time to find out that something is wrong.
+    pub const RAW_MARGIN: Nanos = Nanos::from_secs(3 * 86_400);
     /// A hundred years.
     pub const RETAIN_SECS_MAX: u32 = 36_500 * 86_400;
 }
 
 impl Default for LedgerSettings {
     fn default() -> Self {
-        Self { retain: Self::RETAIN_DEFAULT, export: None, durability: Durability::Normal }
+        let (retain, raw) = (Self::RETAIN_DEFAULT, Self::RAW_DEFAULT);
+        Self { retain, raw, export: None, durability: Durability::Normal }
     }
 }
 

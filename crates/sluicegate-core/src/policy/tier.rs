@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::route::RouteIndex;
-use crate::limit::Limit;
+use crate::limit::{Limit, LimitName};
 
 /// The name of a tier: 1 to 64 characters of `a-z 0-9 . _ -`, or `custom:` followed by such a name, for one account.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -34,6 +34,13 @@ impl TierName {
     }
 }
 
+/// Whatever a limit may be called, a tier may be.
+impl From<&LimitName> for TierName {
+    fn from(name: &LimitName) -> Self {
+        Self(name.as_str().into())
+    }
+}
+
 impl std::borrow::Borrow<str> for TierName {
     fn borrow(&self) -> &str {
         &self.0
@@ -55,7 +62,7 @@ pub enum Bypass {
     Yes,
 }
 
-/// When a finished request gets its charge back.
+/// When a finished request gets its quota back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RefundOn {
     /// Never.
@@ -84,7 +91,7 @@ pub struct Tier {
     pub priority: u32,
     /// Whether its limits are asked at all.
     pub bypass: Bypass,
-    /// When a finished request gets its charge back.
+    /// When a finished request gets its quota back.
     pub refund_on: RefundOn,
 }
 

@@ -13,9 +13,33 @@ struct Slot {
     id: SlotId,
 }
 
+impl Slot {
+    fn of(lease: SlotLease) -> Self {
+        Self { deadline: lease.until.as_nanos(), id: lease.id }
+    }
+}
+
 /// The slots that are held, the earliest deadline first.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Slots(Vec<Slot>);
+
+/// A slot, and until when at the latest it is to be held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlotLease {
+    /// Under which id.
+    pub id: SlotId,
+    /// Until when.
+    pub until: Timestamp,
+}
+
+/// A slot that is to be held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlotHold {
+    /// Under which id.
+    pub id: SlotId,
+    /// From now on for how long. Nothing: for the lease of the limit.
+    pub hold: Option<Nanos>,
+}
 
 /// What is asked of slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,6 +156,38 @@ impl Slots {
         }
     }
 
+    /// Holds many slots at once for longer, or for less long; one that is not held is taken while fewer than `limit`
+    /// are. Says how many are held then. The work is that of sorting `leases` and of one pass over the slots,
+    /// whatever the number of leases.
+    pub fn renew_all(&mut self, limit: u64, leases: &[SlotLease], now: Timestamp) -> u64 {
+        let now = now.as_nanos();
+        let mut wanted: Vec<Slot> = leases.iter().map(|lease| Slot::of(*lease)).collect();
+        wanted.retain(|slot| slot.deadline > now);
+        wanted.sort_unstable_by_key(|slot| slot.id);
+        wanted.dedup_by_key(|slot| slot.id);
+        self.0.drain(..self.expired(now));
+        let mut is_held = vec![false; wanted.len()];
+        self.0.retain(|slot| match wanted.binary_search_by_key(&slot.id, |wanted| wanted.id) {
+            Ok(place) => {
+                is_held[place] = true;
+                false
+            }
+            Err(_) => true,
+        });
+        let renewed = is_held.iter().filter(|held| **held).count();
+        let used = (self.0.len() + renewed) as u64;
+        let mut free = limit.saturating_sub(used);
+        for (slot, is_held) in wanted.into_iter().zip(is_held) {
+            if is_held || free > 0 {
+                free -= u64::from(!is_held);
+                self.0.push(slot);
+            }
+        }
+        // Two sorted runs at the most differ: the standard sort recognises the one that is sorted already.
+        self.0.sort_by_key(|slot| slot.deadline);
+        self.0.len() as u64
+    }
+
     fn insert(&mut self, slot: Slot) {
         let place = self.0.partition_point(|other| other.deadline <= slot.deadline);
         self.0.insert(place, slot);
@@ -179,5 +235,53 @@ mod tests {
             Answer::Wait(Nanos::from_secs(40))
         );
         assert_eq!(ask(&mut slots, SlotAsk::Renew(SlotId(4)), 210).used, 2);
+    }
+
+    #[test]
+    fn many_slots_are_renewed_at_once_and_only_free_ones_are_taken() {
+        let mut slots = Slots::default();
+        ask(&mut slots, SlotAsk::Take(SlotId(1)), 100);
+        ask(&mut slots, SlotAsk::Take(SlotId(2)), 110);
+        let lease = |id, secs| SlotLease { id: SlotId(id), until: Timestamp::from_secs(secs) };
+        // The third finds no room, and one that has ended already is not held.
+        let leases = [lease(3, 500), lease(1, 400), lease(2, 150), lease(9, 120)];
+        assert_eq!(slots.renew_all(2, &leases, Timestamp::from_secs(120)), 2);
+        assert_eq!(ask(&mut slots, SlotAsk::Look, 149).reset, Nanos::from_secs(251));
+        assert_eq!(
+            (ask(&mut slots, SlotAsk::Look, 149).used, ask(&mut slots, SlotAsk::Look, 150).used),
+            (2, 1)
+        );
+        assert_eq!(slots.renew_all(2, &[lease(3, 500)], Timestamp::from_secs(150)), 2);
+        assert_eq!(ask(&mut slots, SlotAsk::Release(SlotId(1)), 151).used, 1);
+        assert_eq!(ask(&mut slots, SlotAsk::Look, 499).used, 1);
+        assert_eq!(ask(&mut slots, SlotAsk::Look, 500).used, 0);
+    }
+
+    #[test]
+    fn renewing_all_is_renewing_each() {
+        // Every subset of five slots, of which three are held, under a limit of four.
+        for subset in 0..32_u64 {
+            let leases: Vec<SlotLease> = (0..5)
+                .filter(|id| subset >> id & 1 == 1)
+                .map(|id| SlotLease { id: SlotId(id), until: Timestamp::from_secs(220) })
+                .collect();
+            let (mut each, mut all) = (Slots::default(), Slots::default());
+            for slots in [&mut each, &mut all] {
+                for id in 0..3 {
+                    let (step, _) =
+                        slots.settle(4, LEASE, SlotAsk::Take(SlotId(id)), Timestamp::from_secs(150));
+                    slots.apply(step);
+                }
+            }
+            for lease in &leases {
+                let (step, _) = each.settle(4, LEASE, SlotAsk::Renew(lease.id), Timestamp::from_secs(160));
+                each.apply(step);
+            }
+            all.renew_all(4, &leases, Timestamp::from_secs(160));
+            for slots in [&mut each, &mut all] {
+                slots.0.sort_by_key(|slot| (slot.deadline, slot.id));
+            }
+            assert_eq!(each, all, "{subset:b}");
+        }
     }
 }

@@ -43,11 +43,11 @@ impl TwoCounts {
                 }
                 answer
             }
-            Ask::Force(cost) => {
+            Ask::Force(cost) | Ask::Drain(cost) => {
                 standing.counts.current = count_up(standing.counts.current, cost);
                 Answer::Fits
             }
-            Ask::Give { cost, charged_at } => {
+            Ask::Give { cost, charged_at, .. } => {
                 changed = standing.give(cost, charged_at);
                 Answer::Fits
             }

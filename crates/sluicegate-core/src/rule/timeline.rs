@@ -110,8 +110,8 @@ impl Timeline {
                 let answer = fit(used, cost, limit, || self.until_freed(expired, used + cost - limit, now));
                 (answer, if answer == Answer::Fits { add(cost) } else { TimelineStep::Keep })
             }
-            Ask::Force(cost) => (Answer::Fits, add(cost.min(Amount::MAX - used))),
-            Ask::Give { cost, charged_at } => {
+            Ask::Force(cost) | Ask::Drain(cost) => (Answer::Fits, add(cost.min(Amount::MAX - used))),
+            Ask::Give { cost, charged_at, .. } => {
                 let until = grain.until(rule, charged_at);
                 // Of what does not count any more nothing is given back.
                 let counts = until > now.as_nanos();

@@ -2,6 +2,9 @@
 //!
 //! Debts are kept in *parts*: 1/q of a nanosecond, where p/q is the time of one unit in lowest terms. In parts every
 //! quantity is a whole number, so 3 per second is exactly 3 per second however long it runs.
+//!
+//! A bucket that was charged beyond its burst is *overdrawn*, and its instant is marked as such: without the mark, an
+//! instant far ahead means that the clock stepped back. See [`Tat::parts`].
 
 use super::{Answer, Ask, Verdict};
 use crate::policy::Percent;
@@ -22,6 +25,16 @@ pub struct TokenBucket {
     /// How many parts a nanosecond has.
     parts: u32,
     width: Width,
+    excess_parts: ExcessParts,
+}
+
+/// What it means that an instant has more parts than a nanosecond has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum ExcessParts {
+    /// The bucket is overdrawn.
+    Overdrawn,
+    /// The fraction is that of another bucket, with which this one shares its number: see [`TokenBucket::in_family`].
+    OtherBucket,
 }
 
 /// Which numbers hold every quantity of a bucket. Division of 128-bit numbers is a call of many cycles, and
@@ -53,12 +66,16 @@ const REACH: u64 = 10;
 /// A bucket that takes as long to fill is owed no more than its burst: ten times that is the end of time.
 const REACH_FILL_SECS: u64 = 10 * 365 * 86_400;
 
-/// The theoretical arrival time: when a bucket will be full again. `parts` is below the rule's parts per nanosecond.
+/// The longest that an overdrawn bucket owes, unless its limit alone explains more: 31 days.
+const OVERDRAFT_MAX: u64 = 31 * 86_400 * 1_000_000_000;
+
+/// The theoretical arrival time: when a bucket will be full again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Tat {
     /// Whole nanoseconds since the epoch.
     pub nanos: u64,
-    /// The fraction above them.
+    /// The fraction above them: below the rule's parts per nanosecond. That of an overdrawn bucket has as many more as
+    /// a nanosecond has, and its `nanos` are one less: the same instant, written in another way, is the mark.
     pub parts: u32,
 }
 
@@ -69,6 +86,21 @@ impl TokenBucket {
     pub const BURST_MAX: u64 = u32::MAX as u64;
     /// The longest time, in years of 365 days, that an empty bucket may take to fill.
     pub const FILL_YEARS_MAX: u64 = 100;
+
+    /// Stands for all buckets whose numbers are not remembered: what is owed there is a time. No debt is longer than
+    /// this one takes to fill.
+    pub const BY_TIME: Self = match Self::new(1, Window::MAX, 91) {
+        Ok(bucket) => bucket,
+        Err(_) => unreachable!(),
+    };
+
+    /// The same bucket, for instants that any bucket may have written which shares the number of
+    /// [`TokenBucket::BY_TIME`] with it. It is never overdrawn: fractions of other buckets look like that mark.
+    #[must_use]
+    pub const fn in_family(mut self) -> Self {
+        self.excess_parts = ExcessParts::OtherBucket;
+        self
+    }
 
     /// The bucket, unless one of its numbers is out of range.
     pub const fn new(amount: u64, window: Window, burst: u64) -> Result<Self, BadBucket> {
@@ -94,7 +126,12 @@ impl TokenBucket {
         let most =
             (reach as u128 + burst as u128 + 2) * unit as u128 + 2 * STEP_BACK_MIN as u128 * parts as u128;
         let width = if most < u64::MAX as u128 { Width::Narrow } else { Width::Wide };
-        Ok(Self { amount, window, burst, per_window: amount, reach, unit, parts, width })
+        // The numbers of `BY_TIME`: instants under these were written by any bucket.
+        let excess_parts = match (amount, window.as_secs() == Window::MAX.as_secs(), burst) {
+            (1, true, 91) => ExcessParts::OtherBucket,
+            _ => ExcessParts::Overdrawn,
+        };
+        Ok(Self { amount, window, burst, per_window: amount, reach, unit, parts, width, excess_parts })
     }
 
     /// A bucket that fills at a share of the rate, to a share of the burst, but to one unit at least.
@@ -148,11 +185,12 @@ impl TokenBucket {
     }
 
     /// What `tat` becomes when `ask` is done at `now`, and what the bucket says then.
-    #[inline]
+    // Always inlined: where it is known what is asked, little is left of it.
+    #[inline(always)]
     pub fn settle(&self, tat: Tat, ask: Ask, now: Timestamp) -> (Tat, Verdict) {
         match self.width {
-            Width::Narrow => self.settle_in::<u64>(tat, ask, now),
-            Width::Wide => self.settle_wide(tat, ask, now),
+            Width::Narrow if tat.parts < self.parts => self.settle_in::<u64>(tat, ask, now),
+            _ => self.settle_wide(tat, ask, now),
         }
     }
 
@@ -164,7 +202,7 @@ impl TokenBucket {
     // As a call it would pass its answers through memory.
     #[inline(always)]
     fn settle_in<N: Parts>(&self, tat: Tat, ask: Ask, now: Timestamp) -> (Tat, Verdict) {
-        let (full, debt) = (self.full::<N>(), self.debt::<N>(tat, now));
+        let (full, debt) = (self.full::<N>(), self.debt::<N>(self.unmarked(tat), now));
         let (answer, after) = match ask {
             Ask::Look => (Answer::Fits, debt),
             Ask::Take(cost) | Ask::TakeBeyond { cost, .. } if cost > self.burst => (Answer::Never, debt),
@@ -176,27 +214,131 @@ impl TokenBucket {
                     (Answer::Wait(self.nanos_ceil(wanted.subtract(full))), debt)
                 }
             }
-            Ask::Force(cost) => (Answer::Fits, debt.add(self.parts_of(cost)).min(full.max(debt))),
-            Ask::Give { cost, .. } => (Answer::Fits, debt.subtract(self.parts_of(cost))),
+            Ask::Force(cost) => match debt.add(self.parts_of(cost)) {
+                wanted if wanted <= full => (Answer::Fits, wanted),
+                _ => return self.overdraw(tat, cost, now),
+            },
+            Ask::Drain(cost) => (Answer::Fits, debt.add(self.parts_of(cost)).min(full.max(debt))),
+            Ask::Give { cost, reserved, charged_at } => {
+                return self.give(tat, cost, reserved, now.since(charged_at), now);
+            }
         };
         let tat = if after == debt { tat } else { self.tat_of(after, now) };
         (tat, self.verdict(answer, after))
     }
 
-    /// The instant under this rule that leaves as many units used at `now` as `tat` does under `old`,
-    /// fractions included and rounded up, but no more than ten times the burst.
-    pub fn carry_over(&self, old: &Self, tat: Tat, now: Timestamp) -> Tat {
-        let debt = old.debt::<u128>(tat, now);
-        let (units, rest) = (debt / u128::from(old.unit), debt % u128::from(old.unit));
-        let fraction = (rest * u128::from(self.unit)).div_ceil(u128::from(old.unit));
-        self.tat_of((units * u128::from(self.unit) + fraction).min(self.parts_of(self.reach)), now)
+    /// Charges what does not fit.
+    #[cold]
+    fn overdraw(&self, tat: Tat, cost: u64, now: Timestamp) -> (Tat, Verdict) {
+        let debt = self.debt::<u128>(self.unmarked(tat), now);
+        let after = debt.add(self.parts_of(cost)).min(self.debt_max().max(debt));
+        let charged = self.tat_of(after, now);
+        let tat = match after {
+            _ if after == debt => tat,
+            // A bucket that takes ten years to fill owes no more than its burst.
+            _ if after > self.full::<u128>() => self.overdrawn(charged),
+            _ => charged,
+        };
+        (tat, self.verdict(Answer::Fits, after))
     }
 
-    /// An empty bucket's instant instead of `tat`, if that is further ahead than any debt explains: a clock stepped
-    /// back, and without this the bucket would refuse until the clock had caught up.
+    /// Gives back what was too much of a charge of that age. What has flowed in since has paid for the charge first:
+    /// only what is left of it can be given back, or others would be admitted in its place.
+    #[cold]
+    fn give(&self, tat: Tat, cost: u64, reserved: u64, age: Nanos, now: Timestamp) -> (Tat, Verdict) {
+        let debt = self.debt::<u128>(self.unmarked(tat), now);
+        let unpaid = self.parts_of::<u128>(reserved).subtract(u128::product(age.0, self.parts.into()));
+        let after = debt.subtract(self.parts_of::<u128>(cost).min(unpaid));
+        let left = self.tat_of(after, now);
+        let tat = match after {
+            _ if after == debt => tat,
+            _ if self.is_overdrawn(tat) && after > self.full::<u128>() => self.overdrawn(left),
+            _ => left,
+        };
+        (tat, self.verdict(Answer::Fits, after))
+    }
+
+    /// Whether the instant is marked as that of an overdrawn bucket.
+    #[inline]
+    pub fn is_overdrawn(&self, tat: Tat) -> bool {
+        tat.parts >= self.parts && self.excess_parts == ExcessParts::Overdrawn
+    }
+
+    /// The same instant with the mark of an overdrawn bucket.
+    pub fn overdrawn(&self, tat: Tat) -> Tat {
+        match tat.nanos.checked_sub(1) {
+            Some(nanos) if tat.parts < self.parts && self.excess_parts == ExcessParts::Overdrawn => {
+                Tat { nanos, parts: tat.parts + self.parts }
+            }
+            _ => tat,
+        }
+    }
+
+    /// The same instant without the mark. The fraction of another bucket is rounded up.
+    #[inline]
+    fn unmarked(&self, tat: Tat) -> Tat {
+        match self.excess_parts {
+            _ if tat.parts < self.parts => tat,
+            ExcessParts::Overdrawn => Tat { nanos: tat.nanos + 1, parts: tat.parts - self.parts },
+            ExcessParts::OtherBucket => rounded_up(tat),
+        }
+    }
+
+    /// The instant as it can be stored under this bucket's number: without the fraction of another bucket.
+    pub fn storable(&self, tat: Tat) -> Tat {
+        match self.excess_parts {
+            ExcessParts::Overdrawn => tat,
+            ExcessParts::OtherBucket => self.unmarked(tat),
+        }
+    }
+
+    /// The most that an overdrawn bucket owes.
+    fn debt_max(&self) -> u128 {
+        let reach = self.parts_of::<u128>(self.reach);
+        match self.excess_parts {
+            ExcessParts::Overdrawn => reach.max(u128::product(OVERDRAFT_MAX, self.parts.into())),
+            ExcessParts::OtherBucket => reach,
+        }
+    }
+
+    /// The instant under this rule that leaves as many units used at `now` as `tat` does under `old`,
+    /// fractions included and rounded up, but no more than ten times the burst; if it is overdrawn, than that may be.
+    pub fn carry_over(&self, old: &Self, tat: Tat, now: Timestamp) -> Tat {
+        if *old == Self::BY_TIME {
+            // In which units is not known: what is owed stays owed as a time.
+            let debt = self.debt::<u128>(rounded_up(tat), now);
+            return self.tat_of(debt.min(self.parts_of(self.reach)), now);
+        }
+        let debt = old.debt::<u128>(old.unmarked(tat), now);
+        let (units, rest) = (debt / u128::from(old.unit), debt % u128::from(old.unit));
+        let fraction = (rest * u128::from(self.unit)).div_ceil(u128::from(old.unit));
+        let carried = units * u128::from(self.unit) + fraction;
+        if old.is_overdrawn(tat) && carried > self.full::<u128>() {
+            return self.overdrawn(self.tat_of(carried.min(self.debt_max()), now));
+        }
+        self.tat_of(carried.min(self.parts_of(self.reach)), now)
+    }
+
+    /// Another instant instead of `tat`, if that is further ahead than any debt explains: a clock stepped back, and
+    /// without this the bucket would refuse until the clock had caught up. It is that of an empty bucket; an overdrawn
+    /// one owes as much as it may.
     #[inline]
     pub fn mended(&self, tat: Tat, now: Timestamp) -> Option<Tat> {
-        self.emptied_beyond(self.reach, tat, now)
+        match tat.parts < self.parts {
+            true => self.emptied_beyond(self.reach, tat, now),
+            false => self.mended_excess_parts(tat, now),
+        }
+    }
+
+    #[cold]
+    fn mended_excess_parts(&self, tat: Tat, now: Timestamp) -> Option<Tat> {
+        if self.excess_parts == ExcessParts::OtherBucket {
+            let tat = rounded_up(tat);
+            return Some(self.emptied_beyond(self.reach, tat, now).unwrap_or(tat));
+        }
+        let (debt, most) = (self.debt::<u128>(self.unmarked(tat), now), self.debt_max());
+        let slack = u128::product(STEP_BACK_MIN, self.parts.into());
+        (debt > most.add(slack)).then(|| self.overdrawn(self.tat_of(most, now)))
     }
 
     /// An empty bucket's instant instead of `tat`, if that is further ahead than an empty bucket explains.
@@ -217,8 +359,11 @@ impl TokenBucket {
 
     /// Whether this bucket could have come to have that instant: it is never further ahead than a debt explains.
     pub fn may_have(&self, tat: Tat) -> bool {
-        let longest = self.parts_of::<u128>(self.reach).divide_ceil(self.parts.into());
-        tat.parts < self.parts.max(1) && tat.nanos <= Timestamp::MAX.as_nanos().saturating_add(longest)
+        let overdrawn = self.is_overdrawn(tat);
+        let most = if overdrawn { self.debt_max() } else { self.parts_of(self.reach) };
+        let longest = most.divide_ceil(self.parts.into());
+        let parts = if overdrawn { tat.parts - self.parts } else { tat.parts };
+        parts < self.parts && tat.nanos <= Timestamp::MAX.as_nanos().saturating_add(longest)
     }
 
     #[inline]
@@ -231,7 +376,7 @@ impl TokenBucket {
         Verdict { answer, used: self.burst - remaining, next, reset }
     }
 
-    /// What is missing from a full bucket.
+    /// What is missing from a full bucket. The instant is one without a mark.
     #[inline]
     fn debt<N: Parts>(&self, tat: Tat, now: Timestamp) -> N {
         match tat.nanos.checked_sub(now.as_nanos()) {
@@ -320,6 +465,11 @@ macro_rules! parts {
 parts!(u64);
 parts!(u128);
 
+/// The instant rounded up to whole nanoseconds.
+fn rounded_up(tat: Tat) -> Tat {
+    Tat { nanos: tat.nanos.saturating_add((tat.parts > 0).into()), parts: 0 }
+}
+
 const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -328,124 +478,4 @@ const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const START: Timestamp = Timestamp::from_secs(1_700_000_000);
-
-    fn bucket(amount: u64, window: Window, burst: u64) -> TokenBucket {
-        TokenBucket::new(amount, window, burst).unwrap()
-    }
-
-    fn drain(bucket: &TokenBucket, mut tat: Tat, now: Timestamp) -> (Tat, u64) {
-        let mut taken = 0;
-        while let (next, Verdict { answer: Answer::Fits, .. }) = bucket.settle(tat, Ask::Take(1), now) {
-            (tat, taken) = (next, taken + 1);
-        }
-        (tat, taken)
-    }
-
-    #[test]
-    fn a_burst_of_b_admits_exactly_b_at_once() {
-        for burst in [1, 2, 20, 300] {
-            let (_, taken) = drain(&bucket(10, Window::SECOND, burst), Tat::default(), START);
-            assert_eq!(taken, burst);
-        }
-    }
-
-    #[test]
-    fn three_per_second_are_three_per_second_for_a_day() {
-        let bucket = bucket(3, Window::SECOND, 3);
-        let mut tat = drain(&bucket, Tat::default(), START).0;
-        for second in 1..=86_400 {
-            let (next, taken) = drain(&bucket, tat, START.plus(Nanos::from_secs(second)));
-            assert_eq!(taken, 3, "in second {second}");
-            tat = next;
-        }
-    }
-
-    #[test]
-    fn a_clock_that_stepped_back_an_hour_leaves_an_empty_bucket_not_a_closed_one() {
-        let bucket = bucket(10, Window::SECOND, 20);
-        let (tat, _) = drain(&bucket, Tat::default(), START.plus(Nanos::from_secs(3_600)));
-        let tat = bucket.mended(tat, START).unwrap();
-        let (_, verdict) = bucket.settle(tat, Ask::Take(1), START);
-        assert_eq!(verdict.answer, Answer::Wait(Nanos(100_000_000)));
-    }
-
-    #[test]
-    fn a_thread_that_read_the_clock_earlier_forgives_nothing() {
-        let bucket = bucket(10, Window::SECOND, 20);
-        let (tat, _) = drain(&bucket, Tat::default(), START.plus(Nanos(1_000)));
-        assert_eq!(bucket.mended(tat, START), None);
-        let (_, verdict) = bucket.settle(tat, Ask::Take(1), START);
-        assert_eq!(verdict.answer, Answer::Wait(Nanos(100_001_000)));
-    }
-
-    #[test]
-    fn a_limit_that_changes_keeps_the_used_units() {
-        let (old, new) = (bucket(10, Window::SECOND, 20), bucket(100, Window::SECOND, 300));
-        let (tat, _) = old.settle(Tat::default(), Ask::Take(15), START);
-        let (_, verdict) = new.settle(new.carry_over(&old, tat, START), Ask::Look, START);
-        assert_eq!(verdict.used, 15);
-        let (tat, _) = new.settle(Tat::default(), Ask::Take(250), START);
-        let (_, verdict) = old.settle(old.carry_over(&new, tat, START), Ask::Look, START);
-        assert_eq!(
-            (verdict.used, verdict.reset),
-            (20, Nanos::from_secs(20)),
-            "ten times the burst at the most"
-        );
-    }
-
-    #[test]
-    fn a_limit_that_is_smaller_for_a_while_forgets_nothing() {
-        let whole = bucket(20, Window::DAY, 20);
-        for percent in [60, 50, 30, 10] {
-            let part = whole.scaled(Percent::new(percent).unwrap());
-            let (tat, _) = whole.settle(Tat::default(), Ask::Take(15), START);
-            let squeezed = part.carry_over(&whole, tat, START);
-            assert_eq!(part.mended(squeezed, START), None);
-            let (_, verdict) = part.settle(squeezed, Ask::Take(1), START);
-            // What is owed above the smaller burst has to be paid first: a unit takes a day's twentieth, or longer.
-            let missing = (15 + 1 - part.burst()) * 86_400 / 20 * 100 / percent;
-            let wait = Nanos(missing * 1_000_000_000);
-            assert_eq!((verdict.answer, verdict.used), (Answer::Wait(wait), part.burst()));
-            let (_, restored) = whole.settle(whole.carry_over(&part, squeezed, START), Ask::Look, START);
-            assert_eq!(restored.used, 15, "{percent}%");
-        }
-    }
-
-    #[test]
-    fn a_share_is_told_per_the_window_that_was_sold() {
-        for (amount, window) in
-            [(10, Window::SECOND), (7, Window::MINUTE), (1, Window::DAY), (1_000, Window::SECOND)]
-        {
-            let whole = bucket(amount, window, 2 * amount);
-            for percent in 1..=100 {
-                let share = Percent::new(percent).unwrap();
-                let part = whole.scaled(share);
-                assert_eq!(part.per_window(), share.of(amount), "{percent}% of {amount}");
-                assert!(part.times(4).per_window() <= 4 * amount);
-            }
-        }
-        assert_eq!(bucket(10, Window::SECOND, 10).scaled(Percent::new(60).unwrap()).per_window(), 6);
-    }
-
-    #[test]
-    fn a_wait_is_whole_where_debt_and_cost_together_outgrow_64_bits() {
-        let bucket = bucket(1_234_567, Window::DAY, 200_000);
-        let (tat, _) = bucket.settle(Tat::default(), Ask::Take(150_000), START);
-        let (_, verdict) = bucket.settle(tat, Ask::Take(100_000), START);
-        // 50,000 units are missing, at 86,400 s for 1,234,567 of them.
-        let missing = (50_000 * 86_400_000_000_000_u128).div_ceil(1_234_567);
-        assert_eq!(verdict.answer, Answer::Wait(Nanos(u64::try_from(missing).unwrap())));
-    }
-
-    #[test]
-    fn numbers_out_of_range_make_no_bucket() {
-        assert_eq!(TokenBucket::new(0, Window::SECOND, 1), Err(BadBucket::Amount));
-        assert_eq!(TokenBucket::new(TokenBucket::AMOUNT_MAX + 1, Window::SECOND, 1), Err(BadBucket::Amount));
-        assert_eq!(TokenBucket::new(1, Window::SECOND, 0), Err(BadBucket::Burst));
-        assert_eq!(TokenBucket::new(1, Window::MAX, 1_000), Err(BadBucket::FillsTooSlowly));
-    }
-}
+mod tests;

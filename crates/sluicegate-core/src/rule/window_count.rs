@@ -31,7 +31,8 @@ impl WindowCount {
     /// What the count becomes when `ask` is done in `window`, and what the meter says then.
     ///
     /// `window` is the later of the window of `now` and the window of this count: see [`WindowCount::is_ahead_of`].
-    #[inline]
+    // Always inlined: where it is known what is asked, little is left of it.
+    #[inline(always)]
     pub fn settle(self, window: Period, limit: u64, ask: Ask, now: Timestamp) -> (Self, Verdict) {
         let start = window.start.as_secs();
         let held = if self.start == start { self.count } else { 0 };
@@ -46,8 +47,8 @@ impl WindowCount {
                 Answer::Fits => (Answer::Fits, held + cost),
                 refusal => (refusal, held),
             },
-            Ask::Force(cost) => (Answer::Fits, count_up(held, cost)),
-            Ask::Give { cost, charged_at } if charged_at >= window.start => {
+            Ask::Force(cost) | Ask::Drain(cost) => (Answer::Fits, count_up(held, cost)),
+            Ask::Give { cost, charged_at, .. } if charged_at >= window.start => {
                 (Answer::Fits, held.saturating_sub(cost))
             }
             Ask::Give { .. } => (Answer::Fits, held),
@@ -91,7 +92,7 @@ mod tests {
     fn a_charge_of_an_earlier_window_is_not_given_back_to_this_one() {
         let (state, _) = take(WindowCount::default(), 3, 61);
         let now = Timestamp::from_secs(130);
-        let give = |charged_at| Ask::Give { cost: 2, charged_at: Timestamp::from_secs(charged_at) };
+        let give = |secs| Ask::Give { cost: 2, reserved: 3, charged_at: Timestamp::from_secs(secs) };
         let (state, _) = state.settle(RULE.aligned(now), 5, Ask::Take(4), now);
         assert_eq!(state.settle(RULE.aligned(now), 5, give(61), now).1.used, 4);
         assert_eq!(state.settle(RULE.aligned(now), 5, give(130), now).1.used, 2);

@@ -29,8 +29,31 @@ fn billing_month() -> Rule {
 #[track_caller]
 fn limit_has(name: &str, rule: &Rule, image: &str) {
     let name = LimitName::new(name).unwrap();
-    assert_eq!(hex(&entry_image(&name, rule)), image);
-    assert_eq!(decode_entry(&bytes(image)), Ok((name, rule.clone())));
+    assert_eq!(hex(&entry_image(&name, plain(rule))), image);
+    assert_eq!(decode_entry(&bytes(image)), Ok(EntryImage { name, rule: rule.clone(), included: None }));
+}
+
+#[track_caller]
+fn billed_limit_has(rule: &Rule, included: u64, image: &str) {
+    let (name, included) = (LimitName::new("quota").unwrap(), Amount::new(included));
+    assert_eq!(hex(&entry_image(&name, Terms { rule, included })), image);
+    assert_eq!(decode_entry(&bytes(image)), Ok(EntryImage { name, rule: rule.clone(), included }));
+}
+
+#[test]
+fn limits_whose_overage_is_billed() {
+    billed_limit_has(&Rule::FixedWindow(day(3)), 5, "02080571756f74610380a30505");
+    let month = "02090571756f7461d08603031f0d4575726f70652f5669656e6e61d08603";
+    billed_limit_has(&billing_month(), 50_000, month);
+}
+
+#[test]
+fn a_count_whose_tier_has_changed() {
+    let (mut meter, _) = live(&Rule::FixedWindow(day(5)), NOW, &[(0, Ask::Force(5))]);
+    meter.rebase(OverageBaseline { recorded: 2, used: 300 });
+    let image = "0206058073b06a02ac02";
+    assert_eq!(hex(&meter_image(&meter, &Rule::FixedWindow(day(5))).unwrap()), image);
+    assert_eq!(read_meter(&bytes(image), &Rule::FixedWindow(day(5))), Ok(meter));
 }
 
 #[test]
@@ -57,6 +80,8 @@ fn meter_has(rule: &Rule, waits_s: &[u32], image: &str) {
 #[test]
 fn every_state() {
     meter_has(&bucket(), &[0], "0101bf530b53845bd71802");
+    // An overdrawn one: a nanosecond less, and as many more parts as it has.
+    meter_has(&bucket(), &[60], "0101be736af3965bd71805");
     meter_has(&Rule::FixedWindow(day(5)), &[0, 1], "0102058073b06a");
     meter_has(&billing_month(), &[0, 1], "010205e0a7946a");
     meter_has(&Rule::SlidingWindow(day(300)), &[0, 86_400], "010382a3050200c5b16a");
@@ -76,7 +101,7 @@ fn a_bucket_is_small() {
 
 #[test]
 fn what_is_refused_is_named() {
-    let image = entry_image(&LimitName::new("quota").unwrap(), &billing_month());
+    let image = entry_image(&LimitName::new("quota").unwrap(), plain(&billing_month()));
     let with = |at: usize, byte: u8| {
         let mut image = image.clone();
         image[at] = byte;

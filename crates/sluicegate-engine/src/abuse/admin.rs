@@ -129,7 +129,7 @@ impl Engine {
         let before = Timestamp::from_nanos(now.as_nanos().saturating_sub(within.0));
         for charged_at in [now, before] {
             let cost = Amount::new(ALL_OF_IT).unwrap_or(Amount::ONE);
-            let give = request(client.0, Mode::Refund { charged_at }, cost, now);
+            let give = request(client.0, Mode::Refund { charged_at, reserved: cost }, cost, now);
             self.settle_plainly(&plan, Request { which: Charges::Conduct, ..give }).await?;
         }
         self.watch.touched.add(client.0);

@@ -16,7 +16,7 @@ use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_store::hash::HomeHasher;
 
-use self::seat::Members;
+pub(crate) use self::seat::Members;
 
 /// Where a client sits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,13 +60,15 @@ impl Crowd {
     }
 
     /// The seat of the client whose own home this would be, behind the address with this keyed hash. What it uses
-    /// counts for `memory` at the most.
-    pub fn seat(&self, home: HomeId, address: u64, memory: Nanos, now: Timestamp) -> Seat {
+    /// counts for `memory` at the most. Those with limits of another kind, a tier for instance, have meters of their
+    /// own at the same seat: what fits the larger limits would leave nothing of the smaller.
+    pub fn seat(&self, home: HomeId, address: u64, kind: u32, memory: Nanos, now: Timestamp) -> Seat {
         let seats = self.seats.get_or_init(|| (0..1 << self.seats_log2).map(|_| Mutex::default()).collect());
         let number = place(address, seats.len());
         let memory = memory.max(Self::MEMORY_MIN);
         let members_log2 = seats[number as usize].lock().note(low(home), memory, now);
-        let home = self.hasher.of_parts(&[b"crowd", &self.salt.to_le_bytes(), &number.to_le_bytes()]);
+        let (salt, place, kind) = (self.salt.to_le_bytes(), number.to_le_bytes(), kind.to_le_bytes());
+        let home = self.hasher.of_parts(&[b"crowd", &salt, &place, &kind]);
         Seat { home, members_log2, number }
     }
 

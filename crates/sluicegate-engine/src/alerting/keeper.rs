@@ -212,7 +212,7 @@ impl Engine {
     }
 
     pub(crate) fn alert_id(&self, at: Timestamp) -> String {
-        let (id, _) = self.ids.next(at);
+        let id = self.ids.next(at, ids::Finisher::Process);
         let digits = ids::digits(id.0);
         format!("alr_{}", str::from_utf8(&digits).unwrap_or_default())
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluicegate_ledger::Hour;
 use sluicegate_ledger::reconcile::{Difference, Totals, compare};
 use sluicegate_ledger::seal::Sealed;
-use sluicegate_ledger::usage::Recount;
+use sluicegate_ledger::usage::{Marks, Recount, RowKey};
 
 use super::Books;
 use super::error::CompareError;
@@ -32,6 +32,12 @@ impl Books {
         blocking(move || Ok(books.ledger.recount(books.engine.spool(), hours)?)).await
     }
 
+    /// Counts the records of these hours once more, and writes the rows that differ as the records have them.
+    pub async fn repair_records(self: &Arc<Self>, hours: Range<Hour>) -> Result<Recount, CompareError> {
+        let books = Arc::clone(self);
+        blocking(move || books.ledger.repair(books.engine.spool(), hours).map_err(CompareError::Repair)).await
+    }
+
     /// Reads the sealed files of these hours.
     pub async fn compare_sealed(
         self: &Arc<Self>,
@@ -50,8 +56,8 @@ impl Books {
                 if left_out.contains(&sealed.hour) {
                     continue;
                 }
-                let hour =
-                    Totals::of_book(books.ledger.book(), sealed.hour..sealed.hour.next(), books.names());
+                let (book, hours) = (books.ledger.book(), sealed.hour..sealed.hour.next());
+                let hour = Totals::of_book(book, hours, books.names(), |_| true);
                 ledger.merge(hour.map_err(CompareError::Export)?);
             }
             Ok(compare(&ledger, &totals))
@@ -65,7 +71,7 @@ impl Books {
         sealer.seal_again(hours, self.engine.now()).await.map_err(CompareError::Seal)
     }
 
-    /// Compares these hours with a bill. Nobody is billed for callers without a key.
+    /// Compares these hours with a bill. Nobody is billed for callers without a key, nor for test keys.
     pub async fn compare_bill(
         self: &Arc<Self>,
         hours: Range<Hour>,
@@ -76,7 +82,8 @@ impl Books {
             let spool = books.engine.spool();
             spool.flush().map_err(CompareError::Flush)?;
             books.ledger.roll(spool)?;
-            let ledger = Totals::of_book(books.ledger.book(), hours, books.names());
+            let is_billed = |row: &RowKey| !row.marks.contains(Marks::TEST);
+            let ledger = Totals::of_book(books.ledger.book(), hours, books.names(), is_billed);
             Ok(compare(&ledger.map_err(CompareError::Export)?.of_accounts(), &bill))
         })
         .await

@@ -5,6 +5,7 @@ use std::{fmt, io};
 use sluicegate_core::image::BadImage;
 use sluicegate_ledger::ReadError;
 use sluicegate_ledger::export::ExportError;
+use sluicegate_ledger::ledger::RepairError;
 use sluicegate_ledger::seal::{DestinationError, SealError};
 use sluicegate_ledger::usage::{BookError, RollError};
 use sluicegate_store::directory::StoreError;
@@ -41,6 +42,8 @@ pub enum CompareError {
     Directory(StoreError),
     /// What was set right could not be saved.
     Save(SaveError),
+    /// Rows could not be set right.
+    Repair(RepairError),
     /// The process is ending.
     Ending,
 }
@@ -50,7 +53,7 @@ impl fmt::Display for CompareError {
         match self {
             Self::Forgotten => f.write_str(
                 "records that a quota still counts were removed: keep them for longer than the longest quota, with \
-                 `ledger.retain`",
+                 `ledger.raw`",
             ),
             Self::NoExport => f.write_str("nothing is exported: the policy has no `ledger.export`"),
             Self::Flush(error) => write!(f, "the spool could not be flushed: {error}"),
@@ -64,6 +67,7 @@ impl fmt::Display for CompareError {
             Self::Away(error) => write!(f, "the meters cannot be asked: {error}"),
             Self::Directory(error) => error.fmt(f),
             Self::Save(error) => error.fmt(f),
+            Self::Repair(error) => error.fmt(f),
             Self::Ending => f.write_str("the process is ending"),
         }
     }

@@ -12,12 +12,16 @@ use std::time::Duration;
 use sluicegate_core::limit::LimitName;
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::usage::Needs;
-use sluicegate_ledger::{Flags, Position};
+use sluicegate_ledger::{Flags, Position, Record};
 
 use super::Books;
+use super::baseline::{Baseline, KeysSeen, Progress};
 use super::error::CompareError;
 use super::recount::{Accounts, Counted, Quota, Shadow, Used, empty_beside, is_quota, look, looks};
-use super::recount::{quotas, read_all, used};
+use super::recount::{Measure, quotas, read_all, used};
+use sluicegate_store::directory::StoreError;
+use sluicegate_store::meters::MeterTable;
+
 use crate::shared::Shared;
 use crate::snapshot::PolicySnapshot;
 
@@ -35,7 +39,7 @@ pub struct Said {
     pub most: u64,
 }
 
-/// What a quota has used by the records, beside what its meter says.
+/// What a quota has used, or is over, by the records, beside what its meter says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QuotaCount {
     /// Whose.
@@ -44,29 +48,86 @@ pub struct QuotaCount {
     pub key: Option<NonZeroU32>,
     /// Which.
     pub limit: LimitName,
-    /// What the records say.
-    pub records: u64,
+    /// What of it is compared.
+    pub measure: Measure,
+    /// What the records say. Of one node among several it may be less than nothing: others charged what it gave back.
+    pub records: i128,
     /// What the meter says.
     pub meter: Said,
     pub(super) quota: Quota,
 }
 
 impl QuotaCount {
+    /// What it is called where its records are compared: the name of the limit, with `:overage` behind it for that.
+    pub fn label(&self) -> String {
+        self.quota.label()
+    }
+
     /// By how much the records say more than the meter. Nothing if they agree.
     pub fn drift(&self) -> i128 {
-        let records = i128::from(self.records);
+        let records = self.records;
         let (least, most) = (i128::from(self.meter.least), i128::from(self.meter.most));
         records - records.clamp(least.min(most), least.max(most))
     }
 }
 
-/// What other nodes have recorded of a quota, where several share its meter: account, number of the key, limit.
-pub type Others = BTreeMap<(String, Option<NonZeroU32>, String), u64>;
+/// What other nodes have recorded of a quota, where several share its meter: account, number of the key, label.
+pub type Others = BTreeMap<(String, Option<NonZeroU32>, String), i128>;
 
 /// The quotas of some accounts, with what it takes to set them right.
 pub(super) struct Counts {
     pub(super) accounts: Accounts,
     pub(super) counts: Vec<QuotaCount>,
+    /// How many records were read for it.
+    pub(super) read: u64,
+}
+
+/// What is counted.
+pub(super) struct Counting {
+    pub(super) policy: Arc<PolicySnapshot>,
+    /// From which record on.
+    from: Position,
+    /// All records from there to here are of accounts that were seen.
+    until: Position,
+    pub(super) seen: KeysSeen,
+    /// What was counted before.
+    pub(super) base: Option<Arc<Baseline>>,
+    /// Accounts whose plan is another since.
+    changed: BTreeSet<u64>,
+}
+
+impl Counting {
+    /// A shadow with what was counted before.
+    fn shadow<'s>(
+        &'s self,
+        live: &MeterTable,
+        accounts: &'s Accounts,
+        now: Timestamp,
+    ) -> Result<Shadow<'s>, CompareError> {
+        let shadow = Shadow::beside(live, &self.policy, accounts, now)?;
+        if let Some(base) = &self.base {
+            base.restore(&shadow, &self.changed)?;
+        }
+        Ok(shadow)
+    }
+
+    /// Whether a record is not counted yet.
+    fn is_new(&self, position: Position, record: &Record) -> bool {
+        self.base.as_ref().is_none_or(|base| base.is_new(record.account, position))
+    }
+}
+
+/// A part of the spool.
+struct Extent {
+    from: Position,
+    until: Position,
+}
+
+/// What the records say that a store was told of.
+struct Recorded {
+    used: Used,
+    read: u64,
+    progress: Progress,
 }
 
 impl Books {
@@ -76,34 +137,37 @@ impl Books {
         only: Option<u64>,
         others: &Others,
     ) -> Result<Vec<QuotaCount>, CompareError> {
-        Ok(self.count_quotas(only, others).await?.counts)
+        Ok(self.count_quotas(only, others, None).await?.0.counts)
     }
 
     pub(super) async fn count_quotas(
         self: &Arc<Self>,
         only: Option<u64>,
         others: &Others,
-    ) -> Result<Counts, CompareError> {
+        base: Option<Arc<Baseline>>,
+    ) -> Result<(Counts, Progress), CompareError> {
         let policy = self.engine.policy();
+        let base = base.filter(|base| base.fits(&policy, self.engine.spool()));
         let books = Arc::clone(self);
-        let seen = {
-            let policy = Arc::clone(&policy);
-            blocking(move || books.keys_seen(&policy, only)).await?
+        let (Extent { from, until }, mut seen) = {
+            let (policy, base) = (Arc::clone(&policy), base.clone());
+            blocking(move || books.keys_seen(&policy, only, base.as_deref())).await?
         };
-        let (from, mut seen) = seen;
         self.add_others(&mut seen, only, others).await?;
-        let accounts = self.resolve(&policy, seen).await?;
+        let accounts = self.resolve(&policy, seen.clone()).await?;
+        let changed = base.as_ref().map(|base| base.changed(&accounts)).unwrap_or_default();
+        let counting = Counting { policy, from, until, seen, base, changed };
         let books = Arc::clone(self);
         if self.engine.shared.is_none() {
-            return blocking(move || books.count_here(&policy, accounts, from)).await;
+            return blocking(move || books.count_here(&counting, accounts)).await;
         }
-        self.count_there(&policy, accounts, from, others).await
+        self.count_there(Arc::new(counting), accounts, others).await
     }
 
     /// Accounts that only others have seen.
     async fn add_others(
         &self,
-        seen: &mut BTreeMap<u64, BTreeSet<NonZeroU32>>,
+        seen: &mut KeysSeen,
         only: Option<u64>,
         others: &Others,
     ) -> Result<(), CompareError> {
@@ -123,24 +187,31 @@ impl Books {
         &self,
         policy: &PolicySnapshot,
         only: Option<u64>,
-    ) -> Result<(Position, BTreeMap<u64, BTreeSet<NonZeroU32>>), CompareError> {
+        base: Option<&Baseline>,
+    ) -> Result<(Extent, KeysSeen), CompareError> {
         let spool = self.engine.spool();
         let memory = self.longest_memory(policy)?;
-        let from = self.ledger.book().done_before(self.engine.now(), memory, Needs::Closed)?;
+        let from = match base {
+            Some(base) => base.position,
+            None => self.ledger.book().done_before(self.engine.now(), memory, Needs::Closed)?,
+        };
         if spool.first() > from {
             return Err(CompareError::Forgotten);
         }
-        let mut seen: BTreeMap<u64, BTreeSet<NonZeroU32>> = BTreeMap::new();
-        read_all(spool, from, spool.tail(), |_, record| {
+        let mut seen = base.map(Baseline::drifting).unwrap_or_default();
+        let known = |serial| base.map(|base| base.keys_of(serial)).unwrap_or_default();
+        let until = spool.tail();
+        read_all(spool, from, until, |_, record| {
             if record.account != 0 && only.is_none_or(|only| only == record.account) {
-                seen.entry(record.account).or_default().extend(NonZeroU32::new(record.key_number));
+                let keys = seen.entry(record.account).or_insert_with(|| known(record.account));
+                keys.extend(record.tagged_key_number());
             }
         })?;
-        Ok((from, seen))
+        Ok((Extent { from, until }, seen))
     }
 
     /// How long the quota that remembers longest remembers.
-    fn longest_memory(&self, policy: &PolicySnapshot) -> Result<Nanos, CompareError> {
+    pub(super) fn longest_memory(&self, policy: &PolicySnapshot) -> Result<Nanos, StoreError> {
         let engine = &self.engine;
         let tiers = policy.policy().tiers.iter().flat_map(|tier| &tier.limits);
         let tiers = tiers.map(|entry| &entry.limit).filter(|limit| is_quota(limit.axis, &limit.rule));
@@ -156,11 +227,7 @@ impl Books {
     }
 
     /// The accounts that have quotas. Those that were deleted since have none.
-    async fn resolve(
-        &self,
-        policy: &PolicySnapshot,
-        seen: BTreeMap<u64, BTreeSet<NonZeroU32>>,
-    ) -> Result<Accounts, CompareError> {
+    async fn resolve(&self, policy: &PolicySnapshot, seen: KeysSeen) -> Result<Accounts, CompareError> {
         let engine = &self.engine;
         let mut accounts = Accounts::new();
         for (serial, keys) in seen {
@@ -186,15 +253,20 @@ impl Books {
 
     fn count_here(
         &self,
-        policy: &PolicySnapshot,
+        counting: &Counting,
         accounts: Accounts,
-        from: Position,
-    ) -> Result<Counts, CompareError> {
-        let (engine, spool) = (&self.engine, self.engine.spool());
-        let shadow = Shadow::beside(&engine.meters, policy, &accounts)?;
+    ) -> Result<(Counts, Progress), CompareError> {
+        let (engine, spool, changed) = (&self.engine, self.engine.spool(), &counting.changed);
+        let shadow = counting.shadow(&engine.meters, &accounts, engine.now())?;
         spool.flush().map_err(CompareError::Flush)?;
         let until = spool.durable();
-        read_all(spool, from, until, |_, record| shadow.count(record))?;
+        let mut read = 0;
+        read_all(spool, counting.from, until, |position, record| {
+            read += 1;
+            if counting.is_new(position, record) && !changed.contains(&record.account) {
+                shadow.count(record);
+            }
+        })?;
         let mut images = BTreeMap::new();
         for (serial, account) in &accounts {
             let mut image = Vec::new();
@@ -207,38 +279,48 @@ impl Books {
         for (serial, (_, image)) in images.iter().filter(|(_, (_, image))| !image.is_empty()) {
             if let Some(account) = accounts.get(serial) {
                 live.restore(account.home, image)?;
+                if changed.contains(serial) {
+                    shadow.restore(account.home, image)?;
+                }
             }
         }
         let last = images.values().map(|(position, _)| *position).max().unwrap_or(until);
         read_all(spool, until, last, |position, record| {
-            if images.get(&record.account).is_some_and(|(counted, _)| position < *counted) {
+            read += 1;
+            let counted = images.get(&record.account).is_some_and(|(counted, _)| position < *counted);
+            if counted && !changed.contains(&record.account) {
                 shadow.count(record);
             }
         })?;
         let now = engine.now();
-        let (records, meters) = (shadow.used(now), used(&live, &accounts, now));
+        let meters = used(&live, &accounts, now);
+        shadow.adopt_overage(&meters, changed);
+        let records = shadow.used(now);
         let counts = counts(&accounts, records, &meters, &meters);
-        Ok(Counts { accounts, counts })
+        // The next check goes on behind what is known to be of these accounts, and of each where its image was taken.
+        let counted_until = |serial| images.get(&serial).map_or(counting.until, |(counted, _)| *counted);
+        let progress = Progress::of(&shadow, counting, counting.until, counted_until, now);
+        Ok((Counts { accounts, counts, read }, progress))
     }
 
     async fn count_there(
         self: &Arc<Self>,
-        policy: &Arc<PolicySnapshot>,
+        counting: Arc<Counting>,
         mut accounts: Accounts,
-        from: Position,
         others: &Others,
-    ) -> Result<Counts, CompareError> {
+    ) -> Result<(Counts, Progress), CompareError> {
         let Some(shared) = &self.engine.shared else { return Err(CompareError::Ending) };
         for looks in 1.. {
             let before = ask(shared, &accounts, self.engine.now()).await?;
-            let (books, policy) = (Arc::clone(self), Arc::clone(policy));
-            let work = move || books.count_records(&policy, &accounts, from).map(|used| (accounts, used));
-            let (counted, records) = blocking(work).await?;
+            let (books, count) = (Arc::clone(self), Arc::clone(&counting));
+            let work = move || books.count_records(&count, &accounts).map(|counted| (accounts, counted));
+            let (counted, Recorded { used: records, read, progress }) = blocking(work).await?;
             let after = ask(shared, &counted, self.engine.now()).await?;
             let records = with_others(records, &counted, others);
-            let counts = counts(&counted, records, &before, &after);
+            let mut counts = counts(&counted, records, &before, &after);
+            counts.retain(|count| !counting.changed.contains(&count.quota.account));
             if looks == LOOKS_MAX || counts.iter().all(|count| count.drift() == 0) {
-                return Ok(Counts { accounts: counted, counts });
+                return Ok((Counts { accounts: counted, counts, read }, progress));
             }
             accounts = counted;
             tokio::time::sleep(PAUSE).await;
@@ -247,22 +329,28 @@ impl Books {
     }
 
     /// What the records say that the store was told of.
-    fn count_records(
-        &self,
-        policy: &PolicySnapshot,
-        accounts: &Accounts,
-        from: Position,
-    ) -> Result<Used, CompareError> {
+    fn count_records(&self, counting: &Counting, accounts: &Accounts) -> Result<Recorded, CompareError> {
         let (engine, spool) = (&self.engine, self.engine.spool());
-        let shadow = Shadow::beside(&engine.meters, policy, accounts)?;
+        let shadow = counting.shadow(&engine.meters, accounts, engine.now())?;
         spool.flush().map_err(CompareError::Flush)?;
-        let told = engine.journal_begins();
-        read_all(spool, from, spool.durable(), |position, record| {
-            if position < told || !record.flags.contains(Flags::OWED) {
+        let durable = spool.durable();
+        let told = engine.journal_begins().min(counting.until).max(counting.from);
+        let mut read = 0;
+        read_all(spool, counting.from, told, |position, record| {
+            read += 1;
+            if counting.is_new(position, record) {
                 shadow.count(record);
             }
         })?;
-        Ok(shadow.used(engine.now()))
+        // The next check goes on where the store was told of everything.
+        let progress = Progress::of(&shadow, counting, told, |_| told, engine.now());
+        read_all(spool, told, durable, |_, record| {
+            read += 1;
+            if !record.flags.contains(Flags::OWED) {
+                shadow.count(record);
+            }
+        })?;
+        Ok(Recorded { used: shadow.used(engine.now()), read, progress })
     }
 }
 
@@ -274,7 +362,8 @@ async fn ask(shared: &Shared, accounts: &Accounts, now: Timestamp) -> Result<Use
             let request = look(account, key, now);
             let limits = shared.look(&account.plan, request, None).await?;
             let plan = account.plan.tariff.plan(&request);
-            used.extend(quotas(*serial, key, wanted, &plan, limits.into_iter().map(|limit| limit.used)));
+            let amounts = limits.into_iter().map(|limit| (limit.used, limit.overage));
+            used.extend(quotas(*serial, key, wanted, &plan, amounts));
         }
     }
     Ok(used)
@@ -284,20 +373,24 @@ async fn ask(shared: &Shared, accounts: &Accounts, now: Timestamp) -> Result<Use
 fn with_others(mut records: Used, accounts: &Accounts, others: &Others) -> Used {
     for (quota, used) in &mut records {
         let id = accounts.get(&quota.account).map(|account| account.id.clone()).unwrap_or_default();
-        let theirs = others.get(&(id, quota.key, quota.name.to_string()));
-        *used = used.saturating_add(theirs.copied().unwrap_or(0));
+        let theirs = others.get(&(id, quota.key, quota.label()));
+        *used += theirs.copied().unwrap_or(0);
     }
     records
 }
 
 fn counts(accounts: &Accounts, records: Used, before: &Used, after: &Used) -> Vec<QuotaCount> {
-    let count = |(quota, records): (Quota, u64)| {
-        let (before, after) =
-            (before.get(&quota).copied().unwrap_or(0), after.get(&quota).copied().unwrap_or(0));
+    let count = |(quota, records): (Quota, i128)| {
+        let said = |used: &Used| {
+            let said = used.get(&quota).copied().unwrap_or(0);
+            u64::try_from(said).unwrap_or(0)
+        };
+        let (before, after) = (said(before), said(after));
         QuotaCount {
             account: accounts.get(&quota.account).map(|account| account.id.clone()).unwrap_or_default(),
             key: quota.key,
             limit: quota.name.clone(),
+            measure: quota.measure,
             records,
             meter: Said { least: before.min(after), most: before.max(after) },
             quota,

@@ -1,12 +1,14 @@
 //! Quotas counted once more, from the records, into meters that nobody asks.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use sluicegate_core::book::LimitId;
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::limit::{Axis, LimitName, Per};
-use sluicegate_core::plan::{ChargePlan, Due, HomeId, Mode};
+use sluicegate_core::plan::{ChargePlan, Due, HomeId};
 use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::rule::{Amount, Rule};
 use sluicegate_core::settle::Readings;
@@ -17,6 +19,7 @@ use sluicegate_store::meters::MeterTable;
 
 use super::error::CompareError;
 use crate::look::look_everywhere;
+use crate::settlement::{charges_of, mode_of};
 use crate::snapshot::PolicySnapshot;
 
 /// How often it is waited for somebody who is in the middle of an append, each time for up to a second.
@@ -42,16 +45,49 @@ pub(super) struct Quota {
     pub(super) key: Option<NonZeroU32>,
     pub(super) name: LimitName,
     pub(super) id: LimitId,
+    pub(super) measure: Measure,
 }
 
-/// What quotas have used.
-pub(super) type Used = BTreeMap<Quota, u64>;
+/// What is compared of a quota.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Measure {
+    /// What was used.
+    Used,
+    /// The overage of the period, where it is billed.
+    Overage,
+}
+
+impl Quota {
+    /// What it is called where its records are compared: `quota`, or `quota:overage`.
+    pub(super) fn label(&self) -> String {
+        match self.measure {
+            Measure::Used => self.name.to_string(),
+            Measure::Overage => format!("{}:overage", self.name),
+        }
+    }
+}
+
+/// What quotas have used, and how much of it is overage.
+pub(super) type Used = BTreeMap<Quota, i128>;
 
 /// Quotas counted once more.
 pub(super) struct Shadow<'s> {
     policy: &'s PolicySnapshot,
-    accounts: &'s Accounts,
+    pub(super) accounts: &'s Accounts,
     meters: MeterTable,
+    /// Of accounts whose overage is billed: whose the quota is, and when its period began.
+    billed: BTreeMap<u64, (Per, Timestamp)>,
+    /// The overage of that period, by account and, where each key has a quota of its own, key.
+    overage: RefCell<BTreeMap<(u64, Option<NonZeroU32>), i128>>,
+}
+
+/// The recorded overage of an account in one period.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct PeriodOverage {
+    /// When the period began.
+    start: Timestamp,
+    /// By key where each key has a quota of its own.
+    amounts: Vec<(Option<NonZeroU32>, i128)>,
 }
 
 impl<'s> Shadow<'s> {
@@ -60,34 +96,100 @@ impl<'s> Shadow<'s> {
         live: &MeterTable,
         policy: &'s PolicySnapshot,
         accounts: &'s Accounts,
+        now: Timestamp,
     ) -> Result<Self, CompareError> {
-        Ok(Self { policy, accounts, meters: empty_beside(live)? })
+        let billed = accounts.iter().filter_map(|(serial, account)| {
+            let limit = account.plan.tariff.limits().find(|limit| limit.included().is_some())?;
+            Some((*serial, (limit.per, period_start(&limit.rule, now))))
+        });
+        let (billed, overage) = (billed.collect(), RefCell::default());
+        Ok(Self { policy, accounts, meters: empty_beside(live)?, billed, overage })
     }
 
     /// Counts a record, if it is one of theirs.
     pub(super) fn count(&self, record: &Record) {
         let Some(account) = self.accounts.get(&record.account) else { return };
+        self.count_overage(record);
         let Some(cost) = Amount::new(record.cost) else { return };
-        let mode = match record.kind {
-            Kind::Charge | Kind::Correction => Mode::Force,
-            Kind::Refund => Mode::Refund { charged_at: record.charged_at },
+        let limits = &account.plan.tariff;
+        let which = match charges_of(record, limits) {
+            Charges::AmountsBut(skipped) => Charges::AmountsBut(skipped.and(limits.rates())),
+            which => which,
         };
         let request = Request {
             home: account.home,
-            key: NonZeroU32::new(record.key_number),
+            key: record.tagged_key_number(),
             route: self.policy.route_of_number(record.route),
             cost,
             now: record.at,
-            mode,
-            which: Charges::Quotas,
+            mode: mode_of(record),
+            which,
             slot: SlotId(0),
         };
-        self.meters.settle(&account.plan.tariff.plan(&request), &mut Readings::new());
+        self.meters.settle(&limits.plan(&request), &mut Readings::new());
     }
 
-    /// What they have used.
+    fn count_overage(&self, record: &Record) {
+        let Some((per, start)) = self.billed.get(&record.account) else { return };
+        if record.overage == 0 || record.at < *start {
+            return;
+        }
+        let key = record.tagged_key_number().filter(|_| *per != Per::Account);
+        let overage = i128::from(record.overage);
+        *self.overage.borrow_mut().entry((record.account, key)).or_default() += match record.kind {
+            Kind::Charge | Kind::Correction => overage,
+            Kind::Refund => -overage,
+        };
+    }
+
+    /// What one account has used, as bytes.
+    pub(super) fn image(&self, home: HomeId, now: Timestamp) -> Vec<u8> {
+        let mut image = Vec::new();
+        self.meters.image_of(home, now, &mut image, || ());
+        image
+    }
+
+    /// Puts back what one account has used.
+    pub(super) fn restore(&self, home: HomeId, image: &[u8]) -> Result<(), CompareError> {
+        if !image.is_empty() {
+            self.meters.restore(home, image)?;
+        }
+        Ok(())
+    }
+
+    /// The recorded overage of an account, where it is billed.
+    pub(super) fn overage_of(&self, serial: u64) -> Option<PeriodOverage> {
+        let (_, start) = *self.billed.get(&serial)?;
+        let overage = self.overage.borrow();
+        let amounts = overage.iter().filter(|((account, _), _)| *account == serial);
+        Some(PeriodOverage { start, amounts: amounts.map(|((_, key), amount)| (*key, *amount)).collect() })
+    }
+
+    /// Puts back the recorded overage of an account, unless another period has begun since.
+    pub(super) fn restore_overage(&self, serial: u64, counted: &PeriodOverage) {
+        if self.billed.get(&serial).is_some_and(|(_, start)| *start == counted.start) {
+            let amounts = counted.amounts.iter().map(|(key, amount)| ((serial, *key), *amount));
+            self.overage.borrow_mut().extend(amounts);
+        }
+    }
+
+    /// Takes the overage of these accounts from what their meters say.
+    pub(super) fn adopt_overage(&self, meters: &Used, accounts: &BTreeSet<u64>) {
+        let theirs = meters.iter().filter(|(quota, _)| accounts.contains(&quota.account));
+        let overage = theirs.filter(|(quota, _)| quota.measure == Measure::Overage);
+        self.overage
+            .borrow_mut()
+            .extend(overage.map(|(quota, amount)| ((quota.account, quota.key), *amount)));
+    }
+
+    /// What they have used, and the overage that was recorded.
     pub(super) fn used(&self, now: Timestamp) -> Used {
-        used(&self.meters, self.accounts, now)
+        let mut used = used(&self.meters, self.accounts, now);
+        let overage = self.overage.borrow();
+        for (quota, amount) in used.iter_mut().filter(|(quota, _)| quota.measure == Measure::Overage) {
+            *amount = overage.get(&(quota.account, quota.key)).copied().unwrap_or(0);
+        }
+        used
     }
 }
 
@@ -105,18 +207,21 @@ pub(super) fn used(meters: &MeterTable, accounts: &Accounts, now: Timestamp) -> 
             let plan = account.plan.tariff.plan(&look(account, key, now));
             let mut readings = Readings::new();
             meters.settle(&plan, &mut readings);
-            let amounts = readings.iter().map(|reading| reading.used);
+            let amounts = readings.iter().map(|reading| (reading.used, reading.overage));
             used.extend(quotas(*serial, key, wanted, &plan, amounts));
         }
     }
     used
 }
 
-/// Whose meters of an account have to be looked at: all keys', and each one's own.
+/// Whose meters of an account have to be looked at: all live keys', all test keys', and each one's own.
 pub(super) fn looks(account: &Counted) -> impl Iterator<Item = (Option<NonZeroU32>, fn(Per) -> bool)> + '_ {
     let shared: fn(Per) -> bool = |per| per == Per::Account;
     let own: fn(Per) -> bool = |per| per != Per::Account;
-    std::iter::once((None, shared)).chain(account.keys.iter().map(move |key| (Some(*key), own)))
+    let has_test_keys = account.keys.iter().any(|key| KeyEnv::of_tagged(*key) == KeyEnv::Test);
+    let test = has_test_keys.then_some((Some(KeyEnv::TEST_KEYS), shared));
+    let keys = account.keys.iter().filter(|key| KeyEnv::untag(**key).is_some());
+    std::iter::once((None, shared)).chain(test).chain(keys.map(move |key| (Some(*key), own)))
 }
 
 /// Looks at every meter of an account.
@@ -124,22 +229,34 @@ pub(super) fn look(account: &Counted, key: Option<NonZeroU32>, now: Timestamp) -
     look_everywhere(account.home, key, now)
 }
 
-/// The quotas of a plan that was looked at, each with its amount.
+/// When the period of a quota began that is billed.
+fn period_start(rule: &Rule, now: Timestamp) -> Timestamp {
+    match rule {
+        Rule::Calendar { calendar, .. } => calendar.period_at(now).start,
+        Rule::FixedWindow(windowed) => windowed.aligned(now).start,
+        _ => now,
+    }
+}
+
+/// The quotas of a plan that was looked at, each with what was used and, where it is billed, its overage.
 pub(super) fn quotas<'p>(
     account: u64,
     key: Option<NonZeroU32>,
     wanted: fn(Per) -> bool,
     plan: &'p ChargePlan<'_>,
-    amounts: impl Iterator<Item = u64> + 'p,
-) -> impl Iterator<Item = (Quota, u64)> + 'p {
+    amounts: impl Iterator<Item = (u64, u64)> + 'p,
+) -> impl Iterator<Item = (Quota, i128)> + 'p {
     let limits = plan.charges().iter().filter(|charge| charge.due == Due::Admission);
     limits
         .zip(amounts)
         .filter(move |(charge, _)| {
             is_quota(charge.limit.axis, &charge.limit.rule) && wanted(charge.limit.per)
         })
-        .map(move |(charge, amount)| {
-            (Quota { account, key, name: charge.limit.name.clone(), id: charge.id }, amount)
+        .flat_map(move |(charge, (used, overage))| {
+            let quota =
+                |measure| Quota { account, key, name: charge.limit.name.clone(), id: charge.id, measure };
+            let billed = charge.limit.included().map(|_| (quota(Measure::Overage), i128::from(overage)));
+            [Some((quota(Measure::Used), i128::from(used))), billed].into_iter().flatten()
         })
 }
 

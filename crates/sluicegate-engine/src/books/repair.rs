@@ -10,7 +10,7 @@ use sluicegate_core::tariff::{Charges, Request};
 use super::Books;
 use super::error::CompareError;
 use super::quota::{Counts, Others, QuotaCount, blocking};
-use super::recount::look;
+use super::recount::{Measure, look};
 
 /// What was set right.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -23,7 +23,8 @@ pub struct Repaired {
 
 impl Books {
     /// Compares every quota, and sets those right that do not say what the records say: what is missing is charged at
-    /// this moment, what is too much is given back. Nothing is recorded, for nothing was used.
+    /// this moment, what is too much is given back. Nothing is recorded, for nothing was used. Overage becomes what was
+    /// recorded; in a shared store it follows from what is used.
     ///
     /// Where several nodes share the meters, `others` must be what all the others recorded.
     pub async fn repair(
@@ -31,9 +32,11 @@ impl Books {
         only: Option<u64>,
         others: &Others,
     ) -> Result<Repaired, CompareError> {
-        let Counts { accounts, counts } = self.count_quotas(only, others).await?;
+        let (Counts { accounts, counts, .. }, _) = self.count_quotas(only, others, None).await?;
         let mut repaired = 0;
-        for count in &counts {
+        let (used, overage): (Vec<_>, Vec<_>) =
+            counts.iter().partition(|count| count.measure == Measure::Used);
+        for count in used {
             let drift = count.drift();
             let amount = Amount::new(u64::try_from(drift.unsigned_abs()).unwrap_or(u64::MAX));
             let (Some(amount), Some(account)) = (amount, accounts.get(&count.quota.account)) else {
@@ -44,7 +47,8 @@ impl Books {
                 Mode::Force
             } else {
                 let rule = account.plan.tariff.limits().find(|limit| limit.name == count.limit);
-                Mode::Refund { charged_at: rule.map_or(now, |limit| limit.rule.oldest_at(now)) }
+                let charged_at = rule.map_or(now, |limit| limit.rule.oldest_at(now));
+                Mode::Refund { charged_at, reserved: amount }
             };
             let which = Charges::One(count.quota.id);
             let request = Request { cost: amount, mode, which, ..look(account, count.quota.key, now) };
@@ -57,6 +61,16 @@ impl Books {
                 }
             }
             repaired += 1;
+        }
+        // The store takes no overage but what follows from usage.
+        for count in overage.into_iter().filter(|_| self.engine.shared.is_none()) {
+            let Some(account) = accounts.get(&count.quota.account) else { continue };
+            let which = Charges::One(count.quota.id);
+            let request = Request { which, ..look(account, count.quota.key, self.engine.now()) };
+            repaired += u64::from(count.drift() != 0);
+            let overage = u64::try_from(count.records).unwrap_or(0);
+            self.engine.meters.set_overage(&account.plan.tariff.plan(&request), overage);
+            self.engine.watch.touched.add(account.home);
         }
         if repaired > 0 && self.engine.shared.is_none() {
             // No record says it, so only a checkpoint keeps it.

@@ -7,15 +7,19 @@ use sluicegate_ledger::Hour;
 use sluicegate_ledger::hour::ALL_HOURS;
 use sluicegate_ledger::usage::BookError;
 
-use super::Books;
+use super::baseline::Baseline;
 use super::error::CompareError;
+use super::quota::Counts;
+use super::{Books, Measure};
 
 /// What the last comparison of meters and records came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LastCheck {
     /// When.
     pub at: Timestamp,
-    /// How many quotas were compared.
+    /// How many records were read for it: those that are new since the check before.
+    pub records: u64,
+    /// How many quotas were compared: those with new records, and those that did not agree.
     pub quotas: u64,
     /// How many of them do not agree.
     pub drifting: u64,
@@ -59,21 +63,31 @@ impl Books {
         })
     }
 
-    /// Compares meters and records, and remembers what came of it.
+    /// Compares meters and records, and remembers what came of it. The first time, all records are read that a quota
+    /// still counts; from then on those that are new, and the quotas are compared that they are of. A quota that does
+    /// not agree is compared again until it does.
     ///
     /// Where several nodes share the meters, each has records of its own, which can only be compared in one direction:
     /// a meter that says less than the records of a single node has lost something.
     pub async fn check(self: &Arc<Self>) -> Result<LastCheck, CompareError> {
-        let counts = self.quotas(None, &super::Others::new()).await?;
+        let base = self.baseline.lock().clone();
+        let (Counts { counts, read, .. }, progress) =
+            self.count_quotas(None, &super::Others::new(), base).await?;
         let alone = self.engine.shared.is_none();
-        let drifts = counts.iter().map(super::QuotaCount::drift).filter(|drift| *drift > 0 || alone);
-        let drifts: Vec<u128> = drifts.map(i128::unsigned_abs).filter(|units| *units > 0).collect();
+        // What one node records beyond a quota, another may give back.
+        let compared: Vec<_> =
+            counts.iter().filter(|count| count.measure == Measure::Used || alone).collect();
+        let differs = |drift: i128| drift > 0 || (alone && drift < 0);
+        let drifting: Vec<_> = compared.iter().filter(|count| differs(count.drift())).collect();
         let check = LastCheck {
             at: self.engine.now(),
-            quotas: counts.len() as u64,
-            drifting: drifts.len() as u64,
-            units: drifts.iter().sum(),
+            records: read,
+            quotas: compared.len() as u64,
+            drifting: drifting.len() as u64,
+            units: drifting.iter().map(|count| count.drift().unsigned_abs()).sum(),
         };
+        let accounts = drifting.iter().map(|count| count.quota.account).collect();
+        Baseline::advance(&mut self.baseline.lock(), progress, accounts);
         *self.last_check.lock() = Some(check);
         self.engine.note_drift(&check);
         Ok(check)

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use sluicegate_ledger::Hour;
+use jiff::tz::TimeZone;
+use sluicegate_ledger::Quarter;
 use sluicegate_ledger::usage::{Query, RollError, Step, Usage};
 use sluicegate_store::directory::StoreError;
 use sluicegate_store::key_text::KeyId;
@@ -20,10 +21,12 @@ pub struct Asked {
     pub key: Option<String>,
     /// Of this route only.
     pub route: Option<String>,
-    /// In these hours.
-    pub hours: Range<Hour>,
+    /// In these quarters of hours.
+    pub quarters: Range<Quarter>,
     /// How long each point of the series is.
     pub step: Step,
+    /// The time zone in which days and months begin.
+    pub zone: TimeZone,
 }
 
 /// Something that usage is asked of.
@@ -98,6 +101,7 @@ impl Books {
             None => None,
             Some(name) => Some(self.engine.names.find(name).ok_or(AskError::Unknown(Which::Route))?),
         };
-        Ok(Query { account, key, route, hours: asked.hours.clone(), step: asked.step })
+        let (quarters, zone) = (asked.quarters.clone(), asked.zone.clone());
+        Ok(Query { account, key, route, quarters, step: asked.step, zone })
     }
 }

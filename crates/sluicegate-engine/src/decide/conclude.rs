@@ -14,7 +14,6 @@ use crate::decision::{Answer, Decision, Denial};
 use crate::engine::Engine;
 use crate::idempotency::ReplayRule;
 use crate::permit::Kept;
-use crate::request::Hold;
 
 /// What the meters' answer to an attempt means.
 pub(crate) enum Judged {
@@ -172,12 +171,12 @@ impl Engine {
         let (standing, watched) =
             (self.stood(&attempt.caller.watched, attempt.reputation), attempt.caller.watched);
         let decided_at = attempt.decided_at();
-        let Attempt { caller, mut permit, load_permit, mode, .. } = attempt;
+        let Attempt { caller, permit, load_permit, mode, .. } = attempt;
         let is_kept = answer == Answer::Admitted
             && context.mode() == Mode::Charge
-            && (context.request.hold == Hold::Yes
+            && (context.request.hold.is_asked_for()
                 || permit.plan.tariff.has(Axis::Concurrency)
-                || permit.plan.refund_on == RefundOn::ServerError
+                || permit.refund_on == RefundOn::ServerError
                 // How an attempt ends decides whether its repeat is free.
                 || permit.name.is_some_and(|name| name.rule == ReplayRule::AfterFailure));
         let mut decision = context.decision(caller, permit.route, answer);
@@ -190,9 +189,6 @@ impl Engine {
         watched.show_own_part(&mut decision.limits);
         decision.who.conduct = report.conduct;
         decision.pending = result.recorded.filter(|_| context.is_strict());
-        if let Outcome::Admitted { overage } = result.outcome {
-            permit.overage = overage;
-        }
         decision.charged = decision.pending.map(|_| Box::new(permit.clone()));
         decision.permit = is_kept.then(|| Box::new(permit));
         decision.standing = standing;

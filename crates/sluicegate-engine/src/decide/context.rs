@@ -5,7 +5,6 @@ use std::sync::Arc;
 use sluicegate_core::plan::Mode;
 use sluicegate_core::policy::{Durability, Repeats, Route, RouteIndex};
 use sluicegate_core::rule::Amount;
-use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::tariff::{Charges, Request};
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::Flags;
@@ -17,7 +16,7 @@ use crate::ErrorCode;
 use crate::decision::{Answer, Decision, Denial, StoreMode, Who};
 use crate::idempotency::ReplayRule;
 use crate::ids::DecisionId;
-use crate::permit::{Kept, Permit, Settles};
+use crate::permit::{Kept, Permit, Settles, SlotKey};
 use crate::request::{CallerRequest, Credential, Name, Purpose};
 use crate::snapshot::PolicySnapshot;
 use crate::thresholds::Payer;
@@ -31,7 +30,6 @@ pub(crate) struct RequestContext<'w> {
     /// What the caller presents, as this policy reads it.
     pub(crate) credential: Credential<'w>,
     pub(crate) id: DecisionId,
-    pub(crate) slot: SlotId,
     pub(crate) now: Timestamp,
     /// What the key was found to be, where that was looked up before.
     pub(crate) verified: Option<Verified>,
@@ -69,17 +67,20 @@ impl RequestContext<'_> {
             home: caller.home,
             account: caller.account.as_ref().map_or(0, |account| account.serial),
             key: key.map_or(0, |key| key.serial),
-            key_number: key.map(|key| key.number),
+            key_number: key.map(|key| key.tagged_number()),
             route: index,
             route_number: self.policy.route_number(index),
             cost,
-            overage: 0,
             settles: Settles::TrueCost,
             charged_at: self.now,
-            slot: self.slot,
+            slot: SlotKey::of(self.id),
+            hold: self.request.hold.span(),
+            tier: caller.plan.number,
+            refund_on: caller.plan.refund_on,
+            limits: None,
             name: None,
             kept: Kept::Store,
-            flags: Flags::NONE,
+            flags: if caller.watched.is_alone() { Flags::NONE } else { Flags::OVERFLOW },
         }
     }
 
@@ -148,8 +149,14 @@ impl RequestContext<'_> {
 impl Permit {
     /// The request that this permit was given for, as limits see it.
     pub(crate) fn request(&self, mode: Mode, which: Charges, cost: Amount, now: Timestamp) -> Request {
-        let (home, key, route, slot) = (self.home, self.key_number, self.route, self.slot);
+        let (home, key, route, slot) = (self.home, self.key_number, self.route, self.slot.id);
         Request { home, key, route, cost, now, mode, slot, which }
+    }
+
+    /// What frees the slots of it.
+    pub(crate) fn release(&self, now: Timestamp) -> Request {
+        let mode = Mode::Refund { charged_at: self.charged_at, reserved: Amount::ONE };
+        self.request(mode, Charges::Slots, Amount::ONE, now)
     }
 
     /// Who pays for it.

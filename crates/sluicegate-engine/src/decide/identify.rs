@@ -133,8 +133,11 @@ impl Engine {
             let who = Who { client, ..Who::default() };
             return Err(IdentifyError::Refused(Box::new((denial, who))));
         }
-        let watched = Watched::key(home, Sharer::ALL);
-        Ok(Caller { plan, home, watched, account, key: None, client })
+        let watched = match account {
+            Some(_) => Watched::key(home, Sharer::ALL),
+            None => self.watch_stranger(context, home, &plan),
+        };
+        Ok(Caller { plan, home: watched.home, watched, account, key: None, client })
     }
 
     /// The plan of callers whom whoever asks has put into a tier.

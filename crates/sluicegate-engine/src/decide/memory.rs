@@ -65,7 +65,10 @@ impl Engine {
         let (mut readings, mut recorded) = (Readings::new(), None);
         let outcome = self.meters.settle_then(&plan, &mut readings, |outcome| {
             if let (Some(room), Outcome::Admitted { overage }) = (room, outcome) {
-                let record = record(permit, Kind::Charge, permit.cost, overage, context.now);
+                let mut record = record(permit, Kind::Charge, permit.cost, overage, context.now);
+                if permit.is_held_by_service() && self.shared.is_none() {
+                    record = record.holding(permit.lease());
+                }
                 recorded = Some(room.append(&record));
             }
         });

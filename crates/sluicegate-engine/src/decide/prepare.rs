@@ -5,6 +5,7 @@
 
 use std::num::NonZeroU32;
 
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::limit::Axis;
 use sluicegate_core::policy::{Bypass, DegradedQuota, Route};
 use sluicegate_core::rule::Amount;
@@ -122,7 +123,7 @@ impl Engine {
     }
 
     /// The name of a request, and what it stands for, if it has one: its method, path, query and cost. Nobody reads
-    /// bodies. Where quotas are per key, so are names.
+    /// bodies. Where quotas are per key, so are names; those of test keys are apart as their quotas are.
     #[inline]
     fn idempotency_name(
         &self,
@@ -133,7 +134,12 @@ impl Engine {
         context.request.idempotency_key?;
         let (Name::Given { text, query }, rule) = context.name_at(route)? else { return None };
         let request = context.request;
-        let number = permit.key_number.filter(|_| permit.plan.tariff.has_quota_per_key());
+        let number = match permit.key_number {
+            Some(number) if permit.plan.tariff.has_quota_per_key() => Some(number),
+            // What a test key was charged for, a live key was not.
+            Some(number) if KeyEnv::of_tagged(number) == KeyEnv::Test => Some(KeyEnv::TEST_KEYS),
+            _ => None,
+        };
         let number = number.map_or(0, NonZeroU32::get).to_le_bytes();
         let key = match number {
             [0, 0, 0, 0] => self.homes.of_parts(&[b"idempotency", text.as_bytes()]),

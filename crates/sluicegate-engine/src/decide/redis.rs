@@ -19,7 +19,7 @@ use crate::ErrorCode;
 use crate::decision::{Answer, Decision, Denial, StoreMode};
 use crate::engine::Engine;
 use crate::ids::DecisionId;
-use crate::permit::Kept;
+use crate::permit::{Kept, SlotKey};
 use crate::record::record;
 use crate::request::{CallerRequest, Credential};
 use crate::shared::{Shared, is_closed, is_owed, name_of};
@@ -180,7 +180,7 @@ impl Engine {
         let name =
             permit.name.filter(|_| matches!(attempt.question, Question::Charge) && !permit.is_replay());
         let name = name.map(|name| name_of(name, permit.decision));
-        let owed = Owed { name, ..shared.owed(&permit.plan, request) };
+        let owed = Owed { name, hold: permit.hold, ..shared.owed_by(permit, request) };
         let settled = shared.settle(owed, context.by).await?;
         permit.charged_at = settled.now;
         if let Some(first) = settled.repeats {
@@ -217,11 +217,12 @@ impl Engine {
         let permit = &mut attempt.permit;
         let (home, name) = (permit.home, permit.name);
         let owed = is_owed(degraded, &permit.plan) && permit.usage().is_some();
-        permit.flags = if owed { Flags::DEGRADED | Flags::OWED } else { Flags::DEGRADED };
+        permit.flags = permit.flags | if owed { Flags::DEGRADED | Flags::OWED } else { Flags::DEGRADED };
         if name.is_some() {
             permit.flags = permit.flags | Flags::UNNAMED;
             // Not the one that the store may have heard of: what it has of that one is undone, and its name forgotten.
-            permit.decision = self.ids.next(context.now).0;
+            permit.decision = self.ids.next(context.now, context.request.front.finisher());
+            permit.slot = SlotKey::of(permit.decision);
         }
         let fresh = permit.decision;
         attempt.caller.plan = shared.fallback(&attempt.caller.plan, degraded, &self.meters);

@@ -190,13 +190,15 @@ fn cost_admitted(decision: &Decision, denial: &Denial) -> u64 {
 
 /// The largest cost that one limit would have admitted. Nothing: any.
 fn most_of(decision: &Decision, limit: &LimitNow) -> Option<u64> {
+    use sluicegate_core::key_env::KeyEnv;
     use sluicegate_core::limit::Axis;
     if limit.axis == Axis::Concurrency {
         // One place, whatever the cost.
         return (limit.remaining == 0).then_some(0);
     }
     let sold = decision.plan.as_ref()?.tariff.limits().find(|sold| sold.name == limit.name);
-    // What goes beyond is billed, up to a point or without end.
-    let reach = sold.map_or(Some(0), |sold| sold.excess.reach())?;
+    // What goes beyond is billed, up to a point or without end; nothing of it to test keys.
+    let is_test = decision.who.key.as_ref().is_some_and(|key| key.env == KeyEnv::Test);
+    let reach = sold.filter(|_| !is_test).map_or(Some(0), |sold| sold.excess.reach())?;
     Some(limit.capacity.saturating_add(reach).saturating_sub(limit.used))
 }

@@ -54,7 +54,7 @@ impl<'a> Asked<'a> {
             cost: request.cost,
             credential: Some(context.credential),
             now: context.now,
-            number: context.slot.0,
+            number: context.id.count(),
             address: request.address,
         }
     }
@@ -84,7 +84,7 @@ impl Engine {
             decision.late = Some(Late::of(&Asked::of(context)));
             return;
         }
-        self.notice(context.request.front, context.slot.0, context.now, decision, || Asked::of(context));
+        self.notice(context.request.front, context.id.count(), context.now, decision, || Asked::of(context));
     }
 
     /// Notices a decision whose record has reached the disk, or has not.

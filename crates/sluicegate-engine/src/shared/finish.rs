@@ -1,15 +1,12 @@
 //! The end of a request whose meters are in a shared store. Nobody waits for it: its slot is freed in the background,
 //! and what it cost more or less goes into the journal.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate_core::limit::Axis;
-use sluicegate_core::plan::Mode;
-use sluicegate_core::rule::Amount;
-use sluicegate_core::tariff::{Charges, Request};
+use sluicegate_core::tariff::Request;
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Flags, Kind, Record};
+use sluicegate_ledger::{Flags, Record};
 use sluicegate_store::redis::{Homes, Owed, RequestName};
 
 use super::{Shared, ended_name_of};
@@ -18,6 +15,7 @@ use crate::finish::{FinishError, Finished};
 use crate::idempotency::AttemptEnd;
 use crate::permit::{Permit, PermitName};
 use crate::record::record;
+use crate::settlement::{Difference, Ending};
 
 /// How often it is tried to free a slot. After that its lease frees it.
 const TRIES: u32 = 10;
@@ -31,21 +29,24 @@ impl Engine {
         shared: &Shared,
         permit: &Permit,
         Finished { reserved, settled }: Finished,
+        ending: Ending,
         now: Timestamp,
     ) -> Result<(), FinishError> {
-        let Some(difference) = Amount::new(reserved.abs_diff(settled)) else { return Ok(()) };
+        if reserved == settled {
+            return Ok(());
+        }
+        let (sold, _) = self.plan_now(permit);
+        let difference = Difference::of(permit, reserved, settled, ending, &sold.tariff);
+        let Some(difference) = difference else { return Ok(()) };
         let Ok(room) = self.spool.reserve() else {
             Counters::count(&self.counters.unrecorded);
             return Err(FinishError::Unavailable);
         };
-        let (kind, overage) = if settled > reserved {
-            (Kind::Correction, 0)
-        } else {
-            (Kind::Refund, permit.overage.min(difference.get()))
-        };
+        // By how much the overage changes, the store says when the journal has settled this.
+        let (kind, amount) = (difference.kind, difference.amount);
         let idempotency = permit.name.filter(|_| settled == 0).map(|name| name.idempotency);
-        let record = Record { idempotency, ..record(permit, kind, Some(difference), overage, now) };
-        room.append(&Record { flags: record.flags | Flags::OWED, ..record });
+        let record = difference.recorded(record(permit, kind, Some(amount), 0, now));
+        room.append(&Record { idempotency, flags: record.flags | Flags::OWED, ..record });
         shared.journal.wake();
         Ok(())
     }
@@ -58,21 +59,14 @@ impl Shared {
         if end.is_none() && !permit.plan.tariff.has(Axis::Concurrency) {
             return;
         }
-        let mode = Mode::Refund { charged_at: permit.charged_at };
-        let request = permit.request(mode, Charges::Slots, Amount::ONE, now);
+        let request = permit.release(now);
         let name = end.map(|(name, end)| ended_name_of(name, permit.decision, end));
         self.in_background(permit, request, name);
     }
 
-    /// Renews the slot of a request that takes long.
-    pub(crate) fn renew(&self, permit: &Permit, now: Timestamp) {
-        self.in_background(permit, permit.request(Mode::Force, Charges::Slots, Amount::ONE, now), None);
-    }
-
     fn in_background(&self, permit: &Permit, request: Request, name: Option<RequestName>) {
-        let (homes, plan, holder) = (self.homes.clone(), Arc::clone(&permit.plan), self.node);
-        let owed = Owed { plan, request, holder, name };
-        self.runtime.spawn(done(homes, owed));
+        let owed = Owed { name, ..self.owed_by(permit, request) };
+        self.runtime.spawn(done(self.homes.clone(), owed));
     }
 }
 

@@ -2,14 +2,19 @@
 //!
 //! The spool is the journal. A record that is owed says so, and is settled in the store under its position, which the
 //! store takes once: neither a lost answer nor a crash settles it twice.
+//!
+//! By how much the overage changes, only the store can say. Another record says so, once: the store remembers its last
+//! answer for a home, so this record is on disk before the home is asked again, and before the position of the journal
+//! moves on. At a start it is read which of them are there.
 
-use std::num::NonZeroU32;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate_core::plan::{ChargePlan, Mode};
+use sluicegate_core::plan::{ChargePlan, HomeId, Mode};
 use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
+use sluicegate_core::settle::Outcome;
 use sluicegate_core::tariff::{Charges, Plan, Request};
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Flags, Kind, Position, ReadError, Record};
@@ -20,6 +25,7 @@ use tokio::sync::Notify;
 
 use super::Shared;
 use crate::engine::Engine;
+use crate::settlement::{charges_of, mode_of};
 use crate::thresholds::Payer;
 
 /// The most records that are read ahead.
@@ -56,22 +62,43 @@ impl Journal {
     }
 }
 
+/// What records say of the overage of those that were owed.
+#[derive(Default)]
+struct Said {
+    /// The records whose overage is said already: a process before this one did.
+    known: BTreeSet<Position>,
+    /// By home, the last record that says so and may not be on disk yet.
+    pending: BTreeMap<HomeId, Position>,
+    /// The last of all.
+    last: Option<Position>,
+}
+
 impl Engine {
     /// Tells the store what it does not know yet, for as long as this is polled. Nothing to do without a shared store.
     pub async fn keep_journal(&self) {
         let Some(shared) = &self.shared else { return };
         let mut next = self.journal_begins();
+        let mut said = Said::default();
+        while let Err(error) =
+            self.read_said(next, &mut said).and_then(|()| self.read_announced(shared, next))
+        {
+            tracing::error!("the journal cannot be read, and is tried again: {error}");
+            tokio::time::sleep(PAUSE).await;
+        }
         loop {
             match self.owed_from(next) {
                 Ok((owed, until)) => {
                     for (position, record) in &owed {
-                        self.settle_owed(shared, *position, record).await;
+                        self.settle_and_say(shared, *position, record, &mut said).await;
                     }
+                    self.on_disk(said.last.take()).await;
+                    said.pending.clear();
                     let all = owed.len() < READ_AHEAD;
                     next =
                         if all { until } else { owed.last().map_or(until, |(last, _)| Position(last.0 + 1)) };
                     // If it is lost, some are settled again, which the store ignores.
-                    drop(self.database.set_meta(SETTLED, next.0.to_be_bytes().to_vec()));
+                    let settled = shared.claiming.first().map_or(next, |first| next.min(first));
+                    drop(self.database.set_meta(SETTLED, settled.0.to_be_bytes().to_vec()));
                     if !all {
                         continue;
                     }
@@ -110,18 +137,69 @@ impl Engine {
         Ok((owed, until.max(from)))
     }
 
-    /// Settles one record, however long that takes.
-    async fn settle_owed(&self, shared: &Shared, position: Position, record: &Record) {
-        let Some(seq) = Seq::new(position.0 + 1) else { return };
+    /// Finds out of which records the overage is said already.
+    fn read_said(&self, from: Position, said: &mut Said) -> Result<(), ReadError> {
+        said.known.clear();
+        self.spool.read(from, |_, record| said.known.extend(record.settles())).map(drop)
+    }
+
+    /// Settles one record, and says by how much its overage changed.
+    async fn settle_and_say(&self, shared: &Shared, position: Position, record: &Record, said: &mut Said) {
+        self.on_disk(said.pending.remove(&record.home)).await;
+        // What is undone changes the overage without a record: it must not come between.
+        while shared.homes.is_in_doubt(record.home) {
+            tokio::time::sleep(PAUSE).await;
+        }
+        let Some((change, now)) = self.settle_owed(shared, position, record).await else { return };
+        if said.known.remove(&position) {
+            return;
+        }
+        let (more, less) = (change.saturating_sub(record.overage), record.overage.saturating_sub(change));
+        let (overage, kind) = match record.kind {
+            Kind::Charge | Kind::Correction if more > 0 => (more, Kind::Correction),
+            Kind::Refund if more > 0 => (more, Kind::Refund),
+            Kind::Charge | Kind::Correction => (less, Kind::Refund),
+            Kind::Refund => (less, Kind::Correction),
+        };
+        if overage > 0 {
+            let room = loop {
+                match self.spool.reserve() {
+                    Ok(room) => break room,
+                    Err(_) => tokio::time::sleep(PAUSE).await,
+                }
+            };
+            let at = room.append(&record.settling(position, kind, overage, now));
+            said.pending.insert(record.home, at);
+            said.last = Some(at);
+        }
+    }
+
+    /// Returns when a record is on disk, however long that takes.
+    async fn on_disk(&self, position: Option<Position>) {
+        let Some(position) = position else { return };
+        while self.spool.wait_durable(position).await.is_err() {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Settles one record, however long that takes. Says by how much the overage changed, and when; nothing if the
+    /// record was settled before, and another of its home since.
+    async fn settle_owed(
+        &self,
+        shared: &Shared,
+        position: Position,
+        record: &Record,
+    ) -> Option<(u64, Timestamp)> {
+        let seq = Seq::new(position.0 + 1)?;
         loop {
-            let Some((sold, request)) = self.plan_of_record(record).await else { return };
+            let (sold, request) = self.plan_of_record(record).await?;
             let plan = if record.flags.contains(Flags::OWED) {
                 sold.tariff.plan(&request)
             } else {
                 // It was within the share of this node. Only its name is to be known to the others.
                 ChargePlan::new(request.home, request.now, request.mode, request.slot)
             };
-            let name = record.idempotency.map(|name| RequestName {
+            let name = record.name().map(|name| RequestName {
                 key: name.key,
                 request: name.request,
                 decision: record.decision,
@@ -129,31 +207,30 @@ impl Engine {
                 // A charge becomes known, whose attempt has ended nobody knows how; a refund is forgotten.
                 used: if record.kind == Kind::Refund { NameUse::Refunded } else { NameUse::Vouched },
             });
-            let asks = [Ask { plan: &plan, holder: shared.journal.node, name }];
+            let asks = [Ask { plan: &plan, holder: shared.journal.node, name, hold: None }];
             match shared.journal.meters.call(&HomeCall { home: record.home, seq, asks: &asks }).await {
                 Ok(settled) => {
-                    if let Some(name) = record.idempotency {
+                    if let Some(name) = record.name() {
                         let mut names = self.idempotency.hold(record.home, name.key);
                         names.set_only_local(record.home, name.key, false);
                     }
-                    if request.mode == Mode::Force
-                        && record.flags.contains(Flags::OWED)
-                        && let Some(settled) = settled.first()
-                    {
+                    let settled = settled.first().filter(|_| record.flags.contains(Flags::OWED))?;
+                    if request.mode == Mode::Force {
                         let payer = Payer { home: record.home, account: record.account, key: record.key };
                         let then = sold.tariff.plan(&Request { now: settled.now, ..request });
                         self.thresholds.watch(&then, &settled.readings, payer, &sold);
                     }
-                    return;
+                    let Outcome::Admitted { overage } = settled.outcome else { return None };
+                    return Some((overage, settled.now));
                 }
                 // A number that was used is a record that was settled.
-                Err(CallError::Late(_)) => return,
+                Err(CallError::Late(_)) => return None,
                 Err(error @ (CallError::Mixed | CallError::TooLarge)) => {
                     tracing::error!(
                         position = position.0,
                         "a record cannot be settled in the store: {error}"
                     );
-                    return;
+                    return None;
                 }
                 Err(_) => tokio::time::sleep(PAUSE).await,
             }
@@ -182,19 +259,19 @@ impl Engine {
             };
             policy.plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)?
         };
-        let mode = match record.kind {
-            Kind::Charge | Kind::Correction => Mode::Force,
-            Kind::Refund => Mode::Refund { charged_at: record.charged_at },
-        };
         // What was used while the store was away was within the rates of that time.
-        let which = if record.flags.contains(Flags::DEGRADED) { Charges::Quotas } else { Charges::Amounts };
+        let degraded = record.flags.contains(Flags::DEGRADED);
+        let which = match charges_of(record, &plan.tariff) {
+            Charges::AmountsBut(skipped) if degraded => Charges::AmountsBut(skipped.and(plan.tariff.rates())),
+            which => which,
+        };
         let request = Request {
             home: record.home,
-            key: NonZeroU32::new(record.key_number),
+            key: record.tagged_key_number(),
             route: policy.route_of_number(record.route),
             cost: Amount::new(record.cost)?,
             now: self.now(),
-            mode,
+            mode: mode_of(record),
             which,
             slot: SlotId(0),
         };

@@ -1,13 +1,14 @@
 //! Throttles whose meters several nodes share.
 
 use sluicegate_core::plan::HomeId;
+use sluicegate_core::policy::DegradedRate;
 use sluicegate_core::tariff::Request;
 use sluicegate_core::time::Timestamp;
 
 use super::{Throttle, ThrottleAnswer, ThrottleAsk, Throttled, answer_of};
 use crate::decision::StoreMode;
-use crate::engine::Engine;
-use crate::shared::{Shared, is_closed};
+use crate::engine::{Counters, Engine};
+use crate::shared::Shared;
 
 impl Engine {
     /// Settles wherever the meters are. While a store that nodes share is away, the policy says what decides: a share
@@ -19,11 +20,10 @@ impl Engine {
         ask: ThrottleAsk,
         now: Timestamp,
     ) -> Throttled {
-        let settled = match &self.shared {
-            None => self.throttled_by(&throttle.plan, subject, ask, now),
+        match &self.shared {
+            None => self.throttled_by(throttle, subject, ask, now),
             Some(shared) => Box::pin(self.throttled_there(shared, throttle, subject, ask, now)).await,
-        };
-        settled.unwrap_or_else(|| throttle.untouched())
+        }
     }
 
     async fn throttled_there(
@@ -33,22 +33,31 @@ impl Engine {
         subject: HomeId,
         ask: ThrottleAsk,
         now: Timestamp,
-    ) -> Option<Throttled> {
-        let request = ask.request(subject, now);
-        if let Ok(settled) = shared.homes.settle(shared.owed(&throttle.plan, request)).await {
-            let plan = throttle.plan.tariff.plan(&Request { now: settled.now, ..request });
-            return Throttled::new(answer_of(settled.outcome), &plan, &settled.readings, StoreMode::Normal);
+    ) -> Throttled {
+        let is_taken = matches!(ask, ThrottleAsk::Take(_));
+        if self.store_mode() == StoreMode::Normal
+            && !self.has_room_in_store(subject, throttle.rule().counts_for(), is_taken, now)
+        {
+            Counters::count(&self.counters.crowded);
+            return self.overflow.settle(throttle, subject, ask, now);
         }
-        let policy = self.snapshot.load();
-        let degraded = &policy.policy().degraded;
-        if is_closed(degraded, &throttle.plan) {
-            let answer = ThrottleAnswer::Unavailable;
-            return Some(Throttled { answer, mode: StoreMode::Degraded, ..throttle.untouched() });
+        let (request, plan) = (ask.request(subject, now), throttle.plan());
+        if let Ok(settled) = shared.homes.settle(shared.owed(plan, request)).await {
+            let plan = plan.tariff.plan(&Request { now: settled.now, ..request });
+            let answer = answer_of(settled.outcome);
+            let throttled = Throttled::new(answer, &plan, &settled.readings, StoreMode::Normal);
+            return throttled.unwrap_or_else(|| throttle.untouched());
         }
-        let fallback = shared.fallback(&throttle.plan, degraded, &self.meters);
-        let throttled = self.throttled_by(&fallback, subject, ask, now);
-        // Where rates are open then, the stand-in has no limit.
-        let throttled = throttled.unwrap_or_else(|| throttle.untouched());
-        Some(Throttled { mode: StoreMode::Degraded, ..throttled })
+        let degraded = self.snapshot.load().policy().degraded;
+        let throttled = match degraded.rate {
+            DegradedRate::Closed => Throttled { answer: ThrottleAnswer::Unavailable, ..throttle.untouched() },
+            DegradedRate::Open => throttle.untouched(),
+            // Made from the policy that is in force now, and not from the one under which the throttle was made ready.
+            DegradedRate::Local => {
+                let share = self.throttle(&throttle.limit().name, &throttle.rule().scaled(degraded.cap));
+                self.throttled_by(&share, subject, ask, now)
+            }
+        };
+        Throttled { mode: StoreMode::Degraded, ..throttled }
     }
 }

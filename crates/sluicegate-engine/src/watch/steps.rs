@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use sluicegate_core::limit::{Limit, LimitName};
 use sluicegate_core::limit_now::{ConductNow, LimitNow};
-use sluicegate_core::plan::{ChargePlan, HomeId, Mode, Sharer};
+use sluicegate_core::plan::{ChargePlan, HomeId, Mode, Sharer, SubjectClass};
 use sluicegate_core::policy::{Blocks, Bucket, Percent};
 use sluicegate_core::settle::Readings;
 use sluicegate_core::tariff::Plan;
 use sluicegate_core::time::{Nanos, Timestamp};
 
 use super::plans::Size;
+use super::seat::{Seated, counts_for};
 use super::standings::Standing;
+use super::stored::StoredSubjects;
 use sluicegate_core::block::Caller as Blockable;
 
 use crate::ErrorCode;
-use crate::abuse::{EdgeVerdict, Seat, Squeeze};
+use crate::abuse::{EdgeVerdict, Squeeze};
 use crate::decide::RequestContext;
 use crate::decision::{Denial, StoreMode};
 use crate::engine::{Counters, Engine};
@@ -32,7 +34,7 @@ pub(crate) struct Watched {
     /// What pressure on its address leaves of its limits.
     pub(super) share: Percent,
     /// Where it sits, if it shares its home with others.
-    seat: Option<Seat>,
+    seat: Option<Seated>,
 }
 
 impl Watched {
@@ -46,13 +48,14 @@ impl Watched {
         Standing { reputation, squeezed: self.share < Percent::FULL }
     }
 
-    fn is_alone(&self) -> bool {
+    /// Whether its meters are its own.
+    pub(crate) fn is_alone(&self) -> bool {
         self.seat.is_none()
     }
 
     /// How many callers the limits of its home are for.
     fn members(&self) -> u64 {
-        self.seat.map_or(1, |seat| 1 << seat.members_log2)
+        self.seat.map_or(1, |seated| 1 << seated.seat.members_log2)
     }
 
     /// A limit of what it bought, as its home has it with this share.
@@ -108,22 +111,60 @@ impl Engine {
                 watched.share = pressure.squeeze_to;
             }
         }
-        // Meters that are shared by nodes are the store's, and end there by themselves.
-        if (self.shared.is_none() || self.store_mode() == StoreMode::Degraded)
-            && let Some(seat) = self.watch.seats.shared(client, plan, &self.meters, context.now)
-        {
-            Counters::count(&self.counters.crowded);
-            watched.home = seat.home;
-            watched.seat = Some(seat);
-        }
+        self.seat(context, &mut watched, client.address.unwrap_or(0), plan);
         watched
+    }
+
+    /// A name that a front end vouches for, and that the directory does not know.
+    pub(crate) fn watch_stranger(&self, context: &RequestContext<'_>, home: HomeId, plan: &Plan) -> Watched {
+        let mut watched = Watched::key(home, Sharer::ALL);
+        // Half of a keyed hash is one.
+        let name = (home.0 >> 64) as u64;
+        self.seat(context, &mut watched, name, plan);
+        watched
+    }
+
+    /// Has a caller share the home of others, if there are too many of its kind.
+    fn seat(&self, context: &RequestContext<'_>, watched: &mut Watched, address: u64, plan: &Plan) {
+        let class = plan.tariff.class();
+        let has_room = match self.shared.is_some() && self.store_mode() == StoreMode::Normal {
+            false => self.watch.seats.has_room_for(class, watched.home, &self.meters),
+            true if class == SubjectClass::Asked => {
+                let is_charged = context.request.purpose == Purpose::Charge;
+                self.has_room_in_store(watched.home, counts_for(plan), is_charged, context.now)
+            }
+            // Meters that are shared by nodes are the store's, and end there by themselves.
+            true => true,
+        };
+        if !has_room {
+            Counters::count(&self.counters.crowded);
+            let seated = self.watch.seats.shared(watched.home, address, plan, context.now);
+            watched.home = seated.seat.home;
+            watched.seat = Some(seated);
+        }
+    }
+
+    /// Whether a subject that comes with the question has meters of its own in the store that nodes share, or may have.
+    /// If it uses them now, that counts for so long.
+    pub(crate) fn has_room_in_store(
+        &self,
+        subject: HomeId,
+        counts_for: Nanos,
+        is_charged: bool,
+        now: Timestamp,
+    ) -> bool {
+        let has_room = self.watch.seats.has_room_for_asked(StoredSubjects::note_of(subject), &self.meters);
+        if has_room && is_charged {
+            self.watch.stored.note(subject, counts_for, &self.meters, now);
+        }
+        has_room
     }
 
     /// Whether more share a caller's home by now than its plan was made for: others sat down after it, and used what is
     /// theirs before it. A refusal under that plan says nothing.
     #[cold]
     pub(crate) fn has_grown(&self, watched: &mut Watched) -> bool {
-        let grown = watched.seat.as_ref().and_then(|seat| self.watch.seats.grown(seat));
+        let grown = watched.seat.as_ref().and_then(|seated| self.watch.seats.grown(seated));
         watched.seat = grown.or(watched.seat);
         grown.is_some()
     }
@@ -159,7 +200,7 @@ impl Engine {
     #[cold]
     fn sized(&self, sold: &Arc<Plan>, watched: &Watched, bucket: Option<Bucket>) -> Arc<Plan> {
         let share = bucket.map_or(Percent::FULL, Bucket::share).and(watched.share);
-        let size = Size { share, bucket, members_log2: watched.seat.map(|seat| seat.members_log2) };
+        let size = Size { share, bucket, members_log2: watched.seat.map(|seated| seated.seat.members_log2) };
         self.watch.plans.of(sold, size, |sold| {
             let enter = |limit: &_| self.meters.enter(limit);
             if let Some(log2) = size.members_log2 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_engine::clock::Reading;
 use sluicegate_engine::{Books, CallerRequest, Clock, Purpose};
-use sluicegate_ledger::Hour;
+use sluicegate_ledger::{Hour, Ledger};
 use sluicegate_store::alerts::{AlertClock, AlertKind, AlertState, Which};
 use sluicegate_store::directory::Page;
 use tokio::runtime::Runtime;
@@ -156,8 +156,10 @@ fn meters_and_hours_that_were_left_in_the_future_are_set_right_at_the_start() {
     let headers = http::HeaderMap::new();
     let peek = CallerRequest { purpose: Purpose::Peek, ..nobody(&headers) };
     assert_eq!(header(&bed.place.ask(&peek, at(120)), "X-Quota-Used").unwrap(), "10");
-    // What is used from now on is counted in its own hour.
+    // What was used since is counted in its own hour, and proven.
     assert!(bed.open_hour() <= Hour::of(at(7_200)), "{}", bed.open_hour());
+    let dir = bed.place.dir();
+    Ledger::verify(&dir.join("ledger"), &dir.join("spool"), None).unwrap();
     // Once: the next start finds nothing to set right.
     let bed = bed.restart_with_clock(|_| Clock::fixed(at(130)));
     bed.spend(&monthly, 1);

@@ -1,7 +1,7 @@
 //! What is left after a crash at any moment: exactly what was admitted.
 
 use proptest::prelude::*;
-use sluicegate_engine::{CallerRequest, Hold, Purpose};
+use sluicegate_engine::{CallerRequest, Front, Hold, Purpose};
 
 use crate::place::{Caller, NOW, Place, answer, at, costing, header, request};
 
@@ -41,7 +41,8 @@ fn after_a_crash_everything_that_was_admitted_counts_and_nothing_else() {
 fn slots_die_with_the_process_that_held_them() {
     let place = Place::new("tiers: {one: {rate: 100, burst: 100, concurrency: 1}}");
     let caller = place.caller("one");
-    let held = place.get(&caller, "/", NOW);
+    let own = CallerRequest { front: Front::Gateway, ..request(&caller.key) };
+    let held = place.ask(&own, NOW);
     assert_eq!(answer(&place.get(&caller, "/", NOW)), "429 concurrency_limited");
     drop(held);
     let place = place.crash("tiers: {one: {rate: 100, burst: 100, concurrency: 1}}");

@@ -1,6 +1,6 @@
 //! The end of a request: true costs, refunds, permits that were kept.
 
-use sluicegate_engine::{CallerRequest, Decision, FinishError, Finished, Hold, Unsettled};
+use sluicegate_engine::{CallerRequest, Decision, Finished, Hold, Unsettled};
 
 use crate::place::{Caller, NOW, Place, answer, at, costing, header, policy, request};
 
@@ -79,20 +79,6 @@ fn an_old_permit_does_not_cut_down_what_was_used_under_a_larger_plan_since() {
     assert_eq!(answer(&place.ask(&costing(request(&caller.key), 250), at(1))), "200");
     place.engine.finish(&permit, Some(200), Some(5), at(1)).unwrap();
     assert_eq!(answer(&place.ask(&costing(request(&caller.key), 100), at(1))), "429 rate_limited");
-}
-
-#[test]
-fn a_permit_is_finished_once_and_ends_by_itself() {
-    let place = Place::new(PLANS);
-    let caller = place.caller("free");
-    let keep = |decision: Decision| place.engine.keep(decision.permit.unwrap(), NOW);
-    let id = keep(held(&place, &caller, 2));
-    assert_eq!(sluicegate_engine::PermitId::parse(&id.to_string()), Some(id));
-    assert!(place.engine.finish_kept(id, Some(200), Some(1), at(60)).is_ok());
-    assert_eq!(place.engine.finish_kept(id, Some(200), Some(1), at(60)), Err(FinishError::Unknown));
-    let id = keep(held(&place, &caller, 2));
-    assert_eq!(place.engine.finish_kept(id, Some(200), Some(0), at(61)), Err(FinishError::Unknown));
-    assert_eq!(place.ledger_total(), 3);
 }
 
 #[test]

@@ -87,3 +87,59 @@ fn it_is_exact_after_a_crash() {
     assert_eq!(ask(&place, &caller, 2), "200");
     assert_eq!(ask(&place, &caller, 1), "402 quota_exceeded");
 }
+
+const TIERS: &str = "
+tiers:
+  small: {quota: 10, on_quota_exceeded: bill_overage}
+  large: {quota: 100, on_quota_exceeded: bill_overage}
+";
+
+/// The overage that the ledger has, and that the header of a request says that costs so much.
+fn overage_after(place: &Place, caller: &Caller, cost: u64) -> (i128, Option<String>) {
+    let decision = place.ask(&costing(request(&caller.key), cost), NOW);
+    assert_eq!(answer(&decision), "200");
+    let signed = |record: &sluicegate_ledger::Record| match record.kind {
+        sluicegate_ledger::Kind::Refund => -i128::from(record.overage),
+        _ => i128::from(record.overage),
+    };
+    (place.records().iter().map(signed).sum(), header(&decision, "X-Quota-Overage"))
+}
+
+fn move_to(place: &Place, tier: &str) {
+    let tier = sluicegate_core::policy::TierName::new(tier).unwrap();
+    crate::place::wait(place.engine.directory().set_tier("acct-small", tier, &crate::place::writer()))
+        .unwrap();
+}
+
+#[test]
+fn another_tier_is_as_it_was_after_a_crash_and_after_a_restart() {
+    let place = Place::new(TIERS);
+    let caller = place.caller("small");
+    assert_eq!(overage_after(&place, &caller, 15), (5, Some("5".to_owned())));
+    move_to(&place, "large");
+    assert_eq!(overage_after(&place, &caller, 95), (15, Some("15".to_owned())));
+    // Back again: what was included when it was used is not billed.
+    move_to(&place, "small");
+    assert_eq!(overage_after(&place, &caller, 1), (16, Some("16".to_owned())));
+    place.engine.spool().flush().unwrap();
+    let crashed = place.crash(TIERS);
+    assert_eq!(overage_after(&crashed, &caller, 2), (18, Some("18".to_owned())));
+    let restarted = crashed.restart(TIERS);
+    assert_eq!(overage_after(&restarted, &caller, 1), (19, Some("19".to_owned())));
+    // An edit that was made while nobody ran.
+    restarted.engine.spool().flush().unwrap();
+    let edited = restarted.crash(&TIERS.replace("quota: 10,", "quota: 200,"));
+    assert_eq!(overage_after(&edited, &caller, 80), (19, Some("19".to_owned())));
+    assert_eq!(overage_after(&edited, &caller, 10), (23, Some("23".to_owned())));
+}
+
+#[test]
+fn what_was_over_is_given_back_by_whoever_is_refunded() {
+    let place = Place::new(TIERS);
+    let caller = place.caller("small");
+    let held = CallerRequest { hold: Hold::Yes, ..costing(request(&caller.key), 8) };
+    let permit = place.ask(&held, NOW).permit.unwrap();
+    assert_eq!(overage_after(&place, &caller, 7), (5, Some("5".to_owned())));
+    place.engine.finish(&permit, Some(200), Some(0), at(1)).unwrap();
+    assert_eq!(overage_after(&place, &caller, 1), (0, None));
+}

@@ -50,6 +50,15 @@ impl Place {
         Self::open(Arc::new(tempfile::tempdir().unwrap()), text, clients_max)
     }
 
+    /// One whose spool has segments of so many records.
+    pub(crate) fn with_segments(text: &str, segment_records: u32) -> Self {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        let spool = SpoolSettings { segment_records, ..SpoolSettings::default() };
+        let (engine, recovered) =
+            Embedded { spool, ..embedded(text) }.open(dir.path(), SECRET, |_| ()).unwrap();
+        Self { engine: Arc::new(engine), recovered, dir, clients_max: Maxima::CLIENTS_DEFAULT }
+    }
+
     fn open(dir: Arc<TempDir>, text: &str, clients_max: u32) -> Self {
         let embedded = Embedded { clients_max, ..embedded(text) };
         let (engine, recovered) = embedded.open(dir.path(), SECRET, |_| ()).unwrap();
@@ -106,9 +115,13 @@ impl Place {
     }
 
     pub(crate) fn key(&self, account: &str, scopes: &[&str]) -> Caller {
+        self.key_for(KeyEnv::Live, account, scopes)
+    }
+
+    pub(crate) fn key_for(&self, env: KeyEnv, account: &str, scopes: &[&str]) -> Caller {
         let key = NewKey {
             name: DisplayName::new("test").unwrap(),
-            env: KeyEnv::Live,
+            env,
             scopes: Scopes::new(scopes.iter().copied()).unwrap(),
             expires_at: None,
         };
@@ -203,7 +216,7 @@ fn embedded(text: &str) -> Embedded {
     Embedded { clock: |latest| Clock::fixed(latest.max(NOW)), spool, ..Embedded::new(policy(text)) }
 }
 
-fn copy_dir(from: &Path, to: &Path) {
+pub(crate) fn copy_dir(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());

@@ -1,6 +1,6 @@
 //! Requests with names: charged once within a day.
 
-use sluicegate_engine::{CallerRequest, FinishError, Finished, Front, Hold, Name, Permit};
+use sluicegate_engine::{CallerRequest, Finished, Front, Hold, Name, Permit};
 
 use crate::place::{NOW, Place, answer, at, costing, request};
 
@@ -190,17 +190,14 @@ fn the_repeat_of_a_request_in_flight_has_its_permit_and_no_place_of_its_own() {
     let caller = place.caller("free");
     let keep = |secs| {
         let permit = place.ask(&held(&caller.key, "a"), at(secs)).permit.unwrap();
-        place.engine.keep(permit, at(secs))
+        place.engine.keep(permit, at(secs)).unwrap().text
     };
-    let first = keep(0);
-    for secs in 1..5 {
-        assert_eq!(keep(secs), first);
+    let permits: Vec<String> = (0..5).map(keep).collect();
+    // Whichever is finished first: it is the end of all of them.
+    for (permit, cost) in permits.iter().rev().zip([6, 7, 0, 4, 9]) {
+        let finished = place.engine.finish_kept_here(permit, None, Some(cost), at(5));
+        assert_eq!(finished, Ok(Finished { reserved: 4, settled: 6 }));
     }
-    assert_eq!(
-        place.engine.finish_kept(first, None, Some(6), at(5)),
-        Ok(Finished { reserved: 4, settled: 6 })
-    );
-    assert_eq!(place.engine.finish_kept(first, None, Some(6), at(5)), Err(FinishError::Unknown));
     assert_eq!(place.ledger_total(), 6);
     for _ in 0..2 {
         assert_eq!(answer(&place.get(&caller, "/", at(5))), "200");
@@ -312,4 +309,23 @@ fn names_are_per_key_where_quotas_are() {
         }
         assert_eq!(place.ledger_total(), total, "{pool}");
     }
+}
+
+#[test]
+fn names_beyond_the_cap_of_an_account_leave_the_disk() {
+    const CAP: i64 = 1 << 16;
+    let place = Place::with_segments("tiers: {free: {quota: 10_000_000}}", 1 << 17);
+    let caller = place.caller("free");
+    for round in 0..2 {
+        for number in 0..40_000 {
+            let name = format!("{round}-{number}");
+            assert_eq!(answer(&place.ask(&named(&caller.key, &name), NOW)), "200");
+        }
+        place.engine.save(NOW).unwrap();
+    }
+    let database = rusqlite::Connection::open(place.dir().join("sluicegate.db")).unwrap();
+    let rows: i64 = database.query_row("SELECT count(*) FROM idempotency", [], |row| row.get(0)).unwrap();
+    assert!(rows <= CAP, "{rows}");
+    let last = place.ask(&named(&caller.key, "1-39999"), NOW);
+    assert_eq!((answer(&last).as_str(), place.ledger_total()), ("200", 80_000), "the newest are still known");
 }

@@ -8,9 +8,6 @@ use crate::place::{Caller, NOW, Place, answer, costing, header, request};
 const PLANS: &str = "
 tiers:
   exact: {quota: 3, quota_window: \"sliding:1h\", quota_algorithm: sliding_log, refund_on: 5xx}
-  billed:
-    {quota: 3, quota_window: \"sliding:1h\", quota_algorithm: sliding_log,
-     on_quota_exceeded: bill_overage, overage_cap: 2}
 ";
 
 const HOUR: u64 = 3_600_000_000_000;
@@ -77,19 +74,6 @@ fn a_refund_gives_back_exactly_what_was_charged_then() {
     assert_eq!(ask(&place, &caller, 1, HOUR), "200");
     assert_eq!(ask(&place, &caller, 1, HOUR + 19), REFUSED);
     assert_eq!(ask(&place, &caller, 1, HOUR + 20), "200");
-}
-
-#[test]
-fn its_overage_is_billed_up_to_the_cap() {
-    let place = Place::new(PLANS);
-    let caller = place.caller("billed");
-    assert_eq!(ask(&place, &caller, 3, 0), "200");
-    let over = place.ask(&costing(request(&caller.key), 2), after(1));
-    assert_eq!((answer(&over).as_str(), header(&over, "X-Quota-Overage").as_deref()), ("200", Some("2")));
-    assert_eq!(ask(&place, &caller, 1, HOUR - 1), REFUSED);
-    assert_eq!(ask(&place, &caller, 3, HOUR), "200");
-    let overages: Vec<_> = place.records().iter().map(|record| record.overage).collect();
-    assert_eq!(overages, [0, 2, 2]);
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn a_full_house_tells_how_long_requests_have_taken_lately() {
     let hold = CallerRequest { hold: Hold::Yes, ..request(&caller.key) };
     let enter = |now: Timestamp| {
         let decision = place.ask(&hold, now);
-        place.engine.keep(decision.permit.unwrap(), now)
+        place.engine.keep(decision.permit.unwrap(), now).unwrap().text
     };
     let (first, second) = (enter(NOW), enter(NOW));
     let refused = place.ask(&hold, NOW);
@@ -170,7 +170,7 @@ fn a_full_house_tells_how_long_requests_have_taken_lately() {
     assert_eq!(header(&refused, "Retry-After").as_deref(), Some("1"));
     let soon = NOW.plus(Nanos(300_000_000));
     for permit in [first, second] {
-        place.engine.finish_kept(permit, Some(200), None, soon).unwrap();
+        place.engine.finish_kept_here(&permit, Some(200), None, soon).unwrap();
     }
     let held = [enter(soon), enter(soon)];
     let refused = place.ask(&hold, soon);
@@ -181,7 +181,7 @@ fn a_full_house_tells_how_long_requests_have_taken_lately() {
     for _ in 0..50 {
         now = now.plus(Nanos::from_secs(40));
         for permit in held {
-            place.engine.finish_kept(permit, Some(200), None, now).unwrap();
+            place.engine.finish_kept_here(&permit, Some(200), None, now).unwrap();
         }
         held = [enter(now), enter(now)];
     }
@@ -197,10 +197,10 @@ fn a_full_house_does_not_hide_the_wait_of_another_limit() {
     let caller = place.caller("free");
     let hold = CallerRequest { hold: Hold::Yes, ..request(&caller.key) };
     let decision = place.ask(&hold, NOW);
-    let permit = place.engine.keep(decision.permit.unwrap(), NOW);
+    let permit = place.engine.keep(decision.permit.unwrap(), NOW).unwrap().text;
     let refused = place.ask(&hold, NOW);
     assert_eq!(told(&refused), Nanos::from_secs(60));
-    place.engine.finish_kept(permit, Some(200), None, at(1)).unwrap();
+    place.engine.finish_kept_here(&permit, Some(200), None, at(1)).unwrap();
     assert!(place.ask(&hold, at(60)).is_admitted());
 }
 

@@ -50,12 +50,12 @@ async fn a_full_house_tells_how_long_requests_have_taken_lately() {
     let key = customer(&engine).await;
     let hold = CallerRequest { hold: Hold::Yes, ..request(&key) };
     let held = ask(&engine, &hold).await;
-    let first = engine.keep(held.permit.unwrap(), engine.now());
+    let first = engine.keep(held.permit.unwrap(), engine.now()).unwrap().text;
     let refused = ask(&engine, &hold).await;
     assert_eq!(answer(&refused), "429 concurrency_limited");
     assert_eq!(told(&refused), Nanos::from_secs(1), "nothing is known yet");
     let later = engine.now().plus(Nanos(300_000_000));
-    engine.finish_kept(first, Some(200), None, later).unwrap();
+    engine.finish_kept(&first, Some(200), None, later).await.unwrap();
     // The slot is freed in the background, by a call to a real server: poll until that has happened.
     let mut second = ask(&engine, &hold).await;
     while !second.is_admitted() {

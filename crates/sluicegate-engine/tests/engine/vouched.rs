@@ -1,9 +1,11 @@
 //! Callers that somebody else has told apart: accounts by their ids, and tiers that were chosen for them.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::HeaderMap;
-use sluicegate_engine::{CallerRequest, Credential};
+use sluicegate_core::plan::SubjectClass;
+use sluicegate_engine::{CallerRequest, Credential, Hold};
 use sluicegate_testkit::redis::{Engine as Kind, RedisServer};
 
 use crate::place::{NOW, Place, answer, costing, request, wait};
@@ -107,4 +109,87 @@ async fn every_node_knows_an_account_by_its_id() {
     assert_eq!((answer(&named).as_str(), named.tier()), ("200", Some("metered")));
     let stranger = other.decided(&account("nobody", None), other.now()).await;
     assert_eq!(answer(&stranger), "403 invalid_key");
+}
+
+#[test]
+fn a_flood_of_names_that_are_vouched_for_changes_nothing_for_accounts_and_clients() {
+    let text = format!("identity: {{anonymous: small}}\n{PLANS}");
+    let place = Place::with_clients(&text, 1_280);
+    let engine = &place.engine;
+    place.account("acme", "small");
+    let headers = HeaderMap::new();
+    let client = CallerRequest { credential: Credential::Nothing { headers: &headers }, ..request("") };
+    assert!(place.ask(&account("acme", None), NOW).is_admitted());
+    assert!(place.ask(&client, NOW).is_admitted());
+    for number in 0..10_000 {
+        // Nobody is refused because there are so many.
+        let name = format!("name {number}");
+        let asked = account(&name, Some("small"));
+        assert_eq!([(); 2].map(|()| answer(&place.ask(&asked, NOW))), ["200", "200"], "{name}");
+    }
+    let asked = engine.homes_of(SubjectClass::Asked);
+    assert!((640..=1_280).contains(&asked), "{asked}");
+    assert_eq!(engine.homes_of(SubjectClass::Client), 1);
+    for expected in ["200", "429 rate_limited"] {
+        assert_eq!(answer(&place.ask(&account("acme", None), NOW)), expected);
+        assert_eq!(answer(&place.ask(&client, NOW)), expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_that_are_vouched_for_share_homes_in_a_shared_store_beyond_the_cap() {
+    let redis = RedisServer::new(Kind::Redis);
+    let dir = tempfile::tempdir().unwrap();
+    let plans = "tiers: {metered: {limits: {daily: {algorithm: fixed_window, limit: 2/day}}}}";
+    let deadline = Duration::from_secs(10);
+    let node = shared_place::node_with_clients(plans, &redis.url(), deadline, &dir, 128).await;
+    for number in 0..600 {
+        let name = format!("name {number}");
+        let asked = account(&name, Some("metered"));
+        for turn in 0..2 {
+            let decision = node.decided(&asked, node.now()).await;
+            assert_eq!(answer(&decision), "200", "{name}, turn {turn}");
+        }
+    }
+    let own = node.homes_of(SubjectClass::Asked);
+    assert!((64..=128).contains(&own), "{own}");
+    let crowded = node.counters().crowded.load(Ordering::Relaxed);
+    assert_eq!(crowded, 2 * (600 - u64::try_from(own).unwrap()));
+    // The first has a meter of its own.
+    let asked = account("name 0", Some("metered"));
+    assert_eq!(answer(&node.decided(&asked, node.now()).await), "429 rate_limited");
+}
+
+#[test]
+fn tiers_that_share_a_home_beyond_the_bound_do_not_share_their_meters() {
+    // Without a quota, whose records would have to wait for the disk.
+    let place = Place::with_clients("tiers: {small: {rate: 2}, large: {rate: 5}}", 1);
+    for number in 0..20_000 {
+        let name = format!("name {number}");
+        let tier = if number % 2 == 0 { "large" } else { "small" };
+        let fits = if number % 2 == 0 { 5 } else { 2 };
+        let asked = account(&name, Some(tier));
+        for turn in 0..fits {
+            assert_eq!(answer(&place.ask(&asked, NOW)), "200", "{name}, turn {turn}");
+        }
+    }
+}
+
+#[test]
+fn a_true_cost_below_the_reserved_one_never_refills_a_home_that_several_share() {
+    let place = Place::with_clients(
+        "tiers: {metered: {limits: {daily: {algorithm: fixed_window, limit: 10/day}}}}",
+        1,
+    );
+    for number in 0..200 {
+        assert!(place.ask(&account(&format!("name {number}"), Some("metered")), NOW).is_admitted());
+    }
+    let asked = CallerRequest { hold: Hold::Yes, ..account("hammer", Some("metered")) };
+    let mut admitted = 0;
+    for _ in 0..10_000 {
+        let Some(permit) = place.ask(&asked, NOW).permit else { break };
+        place.engine.finish(&permit, None, Some(0), NOW).unwrap();
+        admitted += 1;
+    }
+    assert!(admitted < 10_000, "nothing was ever used up");
 }

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use super::key::PublicKey;
+use crate::hour::Hour;
 use crate::spool::Position;
+use crate::usage::BookError;
 
 /// Why the chain could not be gone on with. What it proves so far stays proven.
 #[derive(Debug)]
@@ -43,6 +45,14 @@ pub enum ChainError {
         /// Its number.
         seq: u64,
     },
+    /// The rows of hours that were closed could not be read.
+    Book(BookError),
+}
+
+impl From<BookError> for ChainError {
+    fn from(error: BookError) -> Self {
+        Self::Book(error)
+    }
 }
 
 impl ChainError {
@@ -78,6 +88,7 @@ impl fmt::Display for ChainError {
                 "audit entry {seq} is not what it was when it was seen or signed; run `sluicegate audit verify`, and \
                  restore the audit log from a backup"
             ),
+            Self::Book(error) => error.fmt(f),
         }
     }
 }
@@ -137,6 +148,8 @@ pub enum Why {
     Entries,
     /// The link of an entry is not what was written. The entry itself is.
     Link,
+    /// Sums of the book are not what was signed, or not what the records come to.
+    Rollup,
 }
 
 /// The first thing that is not what it was.
@@ -152,13 +165,16 @@ pub struct FirstBad {
     pub position: Option<Position>,
     /// Which entry of the audit log.
     pub entry: Option<u64>,
+    /// From which hour on, if it is about usage.
+    pub hour: Option<Hour>,
     /// What is wrong with it.
     pub why: Why,
 }
 
 impl FirstBad {
-    pub(super) fn file(path: &Path, why: Why) -> Self {
-        Self { file: path.to_owned(), line: None, segment: None, position: None, entry: None, why }
+    pub(crate) fn file(path: &Path, why: Why) -> Self {
+        let (line, segment, position, entry, hour) = (None, None, None, None, None);
+        Self { file: path.to_owned(), line, segment, position, entry, hour, why }
     }
 
     pub(super) fn line(path: &Path, line: u64, why: Why) -> Self {
@@ -181,6 +197,9 @@ impl fmt::Display for FirstBad {
         }
         if let Some(entry) = self.entry {
             write!(f, "audit entry {entry}: ")?;
+        }
+        if let Some(hour) = self.hour {
+            write!(f, "usage from {hour} on: ")?;
         }
         match &self.why {
             Why::Missing => f.write_str("the file is missing, and was not removed by the program"),
@@ -205,6 +224,7 @@ impl fmt::Display for FirstBad {
             Why::Entries => {
                 f.write_str("up to this one, entries are not what was signed; which one is not known")
             }
+            Why::Rollup => f.write_str("the sums are not what was signed, or not what the records come to"),
             Why::Link => f.write_str("this link is not what was written; the entry itself is"),
         }
     }
@@ -225,7 +245,7 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
-    pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         |source| Self::Io { path, source }
     }

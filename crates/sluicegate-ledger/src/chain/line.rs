@@ -4,6 +4,9 @@
 //! key <public key> <link> <signature>
 //! segment <first> <slots> <whole records> <digest of the file> <digest of the sums> <link> <signature>
 //! pruned <before> <nanoseconds since 1970> <link> <signature>
+//! rollup <from hour> <until hour> <records before> <closed at> <hourly before> <rows> <digest> <link> <signature>
+//! shed <before hour> <nanoseconds since 1970> <link> <signature>
+//! reopened <from hour> <nanoseconds since 1970> <link> <signature>
 //! ```
 
 use std::fmt;
@@ -11,8 +14,11 @@ use std::str::FromStr;
 
 use super::error::ChainError;
 use super::key::{PublicKey, Signature, SigningKey};
+use super::rollup::SignedRollup;
+use crate::hour::Hour;
 use crate::spool::Position;
 use sluicegate_core::digest::{Digest, parse_hex, write_hex};
+use sluicegate_core::time::Timestamp;
 
 const CONTEXT: &str = "sluicegate 2026 ledger chain line v1";
 
@@ -25,6 +31,12 @@ pub(super) enum Line {
     Segment(SegmentLine),
     /// Segments before this position may be removed.
     Pruned { before: Position, at: u64 },
+    /// The rows of hours that were closed.
+    Rollup(SignedRollup),
+    /// Rows of hours before this one may be removed.
+    Shed { before: Hour, at: u64 },
+    /// Hours from this one on are open again: they were closed by a clock that was wrong.
+    Reopened { from: Hour, at: u64 },
 }
 
 /// A segment that is full.
@@ -54,6 +66,12 @@ impl fmt::Display for Line {
                 write!(f, "segment {} {slots} {whole} {content} {sums}", first.0)
             }
             Self::Pruned { before, at } => write!(f, "pruned {} {at}", before.0),
+            Self::Rollup(SignedRollup { from, until, position, at, hourly_before, rows, digest }) => {
+                write!(f, "rollup {} {} {} {}", from.number(), until.number(), position.0, at.as_nanos())?;
+                write!(f, " {} {rows} {digest}", hourly_before.0)
+            }
+            Self::Shed { before, at } => write!(f, "shed {} {at}", before.number()),
+            Self::Reopened { from, at } => write!(f, "reopened {} {at}", from.number()),
         }
     }
 }
@@ -126,6 +144,17 @@ fn parse_body(body: &str) -> Option<Line> {
             sums: next(&mut parts)?,
         }),
         "pruned" => Line::Pruned { before: Position(next(&mut parts)?), at: next(&mut parts)? },
+        "rollup" => Line::Rollup(SignedRollup {
+            from: Hour::new(next(&mut parts)?)?,
+            until: Hour::new(next(&mut parts)?)?,
+            position: Position(next(&mut parts)?),
+            at: Timestamp::from_nanos(next(&mut parts)?),
+            hourly_before: Position(next(&mut parts)?),
+            rows: next(&mut parts)?,
+            digest: next(&mut parts)?,
+        }),
+        "shed" => Line::Shed { before: Hour::new(next(&mut parts)?)?, at: next(&mut parts)? },
+        "reopened" => Line::Reopened { from: Hour::new(next(&mut parts)?)?, at: next(&mut parts)? },
         _ => return None,
     };
     parts.next().is_none().then_some(line)

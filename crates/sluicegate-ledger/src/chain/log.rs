@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use super::error::ChainError;
 use super::key::SigningKey;
 use super::line::{Found, Head, Line};
+use super::rollup::SignedRollups;
+use crate::hour::Hour;
 use crate::spool::Position;
 use crate::spool::segment::sync_directory;
 
@@ -21,6 +23,8 @@ pub(super) struct Opened {
     pub(super) head: Head,
     pub(super) end: Option<Position>,
     pub(super) pruned: Position,
+    pub(super) rollups: SignedRollups,
+    pub(super) shed: Hour,
 }
 
 /// Reads all lines and checks how they are linked, but not what they prove. A line that has no end was being written
@@ -64,6 +68,9 @@ impl Opened {
                 self.end = Some(segment.end());
             }
             Line::Pruned { before, .. } => self.pruned = self.pruned.max(before),
+            Line::Rollup(rollup) => self.rollups.add(rollup),
+            Line::Reopened { from, .. } => self.rollups.reopen(from),
+            Line::Shed { before, .. } => self.shed = self.shed.max(before),
             Line::Key(_) | Line::Segment(_) => return None,
         }
         self.head = head;
@@ -73,8 +80,23 @@ impl Opened {
 
 /// Appends a line. It is on disk when this returns.
 pub(super) fn append(dir: &Path, head: Head, line: &Line, key: &SigningKey) -> Result<Head, ChainError> {
+    append_all(dir, head, std::slice::from_ref(line), key)
+}
+
+/// Appends lines. All of them are on disk when this returns.
+pub(super) fn append_all(
+    dir: &Path,
+    mut head: Head,
+    lines: &[Line],
+    key: &SigningKey,
+) -> Result<Head, ChainError> {
     let path = path(dir);
-    let (text, head) = head.write(line, key)?;
+    let mut text = String::new();
+    for line in lines {
+        let (line, next) = head.write(line, key)?;
+        text.push_str(&line);
+        head = next;
+    }
     let written = OpenOptions::new().append(true).create(true).open(&path).and_then(|mut file: File| {
         file.write_all(text.as_bytes())?;
         file.sync_data()

@@ -90,7 +90,7 @@ pub(super) fn write(dir: &Path, segment: SegmentExtent, sums: &[u8]) -> io::Resu
 }
 
 /// Writes a file that is either what it was, or this, whatever happens.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let unfinished = path.with_extension("tmp");
     let mut file = File::create(&unfinished)?;
     file.write_all(bytes)?;

@@ -10,8 +10,10 @@ use super::checkpoint::{self, Checkpoint};
 use super::error::{FirstBad, VerifyError, Why};
 use super::key::PublicKey;
 use super::line::{Found, Head, Line, SegmentLine};
+use super::rollup::{SignedRollup, SignedRollups};
 use super::sums::{self, SUM_BYTES};
 use super::{key, log};
+use crate::hour::Hour;
 use crate::record::layout::SLOT_BYTES;
 use crate::spool::{Position, segment};
 use sluicegate_core::digest::Digest;
@@ -29,6 +31,12 @@ pub struct Verified {
     pub pruned: u64,
     /// Slots of the chained segments that never held a whole record.
     pub incomplete: u64,
+    /// How many rows of usage are what was signed of them, or what the records come to.
+    pub rows: u64,
+    /// What was signed of closed hours, in order.
+    pub rollups: Vec<SignedRollup>,
+    /// Rows of hours before it may be gone.
+    pub shed: Hour,
     /// All segments before it are in the chain.
     pub end: Position,
     /// What was signed last, of what is not in the chain yet.
@@ -76,12 +84,16 @@ pub fn verify_and_tell(
         pruned: Position(0),
         head: Head::default(),
         links: Vec::new(),
+        rollups: SignedRollups::default(),
         verified: Verified {
             key: None,
             segments: 0,
             records: 0,
             pruned: 0,
             incomplete: 0,
+            rows: 0,
+            rollups: Vec::new(),
+            shed: Hour::FIRST,
             end: Position(0),
             checkpoint: None,
         },
@@ -116,6 +128,9 @@ fn without_chain(
         records: 0,
         pruned: 0,
         incomplete: 0,
+        rows: 0,
+        rollups: Vec::new(),
+        shed: Hour::FIRST,
         end: Position(0),
         checkpoint: None,
     })
@@ -131,6 +146,7 @@ struct Verifier<'v> {
     head: Head,
     /// The link of every line.
     links: Vec<Digest>,
+    rollups: SignedRollups,
     verified: Verified,
 }
 
@@ -152,8 +168,8 @@ impl Verifier<'_> {
             let line = found.line().filter(|_| head.link == found.link).ok_or_else(|| bad(Why::Line))?;
             let key = match (self.verified.key, line) {
                 (None, Line::Key(key)) => key,
-                (Some(key), Line::Segment(_) | Line::Pruned { .. }) => key,
-                _ => return Err(bad(Why::Line).into()),
+                (None, _) | (Some(_), Line::Key(_)) => return Err(bad(Why::Line).into()),
+                (Some(key), _) => key,
             };
             if expected.is_some_and(|expected| expected != key) {
                 return Err(bad(Why::OtherKey { found: key }).into());
@@ -164,6 +180,12 @@ impl Verifier<'_> {
             self.verified.key = Some(key);
             self.head = head;
             self.links.push(head.link);
+            match line {
+                Line::Rollup(rollup) => self.rollups.add(rollup),
+                Line::Reopened { from, .. } => self.rollups.reopen(from),
+                Line::Shed { before, .. } => self.verified.shed = self.verified.shed.max(before),
+                _ => {}
+            }
             if let Line::Segment(segment) = line {
                 let is_next =
                     self.verified.segments + self.verified.pruned == 0 || segment.first == self.verified.end;
@@ -178,6 +200,7 @@ impl Verifier<'_> {
         if self.verified.key.is_none() {
             return Err(FirstBad::line(&self.path, 1, Why::Cut).into());
         }
+        self.verified.rollups = std::mem::take(&mut self.rollups).into_vec();
         Ok(())
     }
 

@@ -9,8 +9,10 @@ use super::id::id;
 use super::names::NamedRow;
 use crate::usage::Marks;
 
-/// The type of all these events.
+/// The type of events that may be billed.
 const TYPE: &str = "sluicegate.usage";
+/// The type of events of test keys: a meter that counts the other type does not bill them.
+const TYPE_TEST: &str = "sluicegate.usage.test";
 /// Who used it, if nobody can be named: `subject` may not be empty.
 const ANONYMOUS: &str = "anonymous";
 
@@ -38,6 +40,8 @@ struct Data<'r> {
     route: Option<&'r str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tier: Option<&'r str>,
+    unit: &'static str,
+    env: &'static str,
     late: bool,
     degraded: bool,
 }
@@ -47,8 +51,8 @@ pub(super) fn write(out: &mut impl Write, node: &str, row: &NamedRow) -> Result<
         specversion: "1.0",
         id: id(node, row),
         source: format!("/sluicegate/{node}"),
-        r#type: TYPE,
-        time: row.hour.to_string(),
+        r#type: if row.marks.contains(Marks::TEST) { TYPE_TEST } else { TYPE },
+        time: row.start.to_string(),
         subject: row.account.as_deref().unwrap_or(ANONYMOUS),
         datacontenttype: "application/json",
         data: Data {
@@ -58,6 +62,8 @@ pub(super) fn write(out: &mut impl Write, node: &str, row: &NamedRow) -> Result<
             key: row.key.as_deref(),
             route: row.route.as_deref(),
             tier: row.tier.as_deref(),
+            unit: row.unit.as_str(),
+            env: row.marks.env().as_str(),
             late: row.marks.contains(Marks::LATE),
             degraded: row.marks.contains(Marks::DEGRADED),
         },

@@ -8,14 +8,24 @@ use crate::usage::Marks;
 /// From this serial on, serials are unique over all stores.
 const UNIQUE_FROM: u64 = 1 << 32;
 
-const CONTEXT: &str = "sluicegate 2026 usage event v1";
+/// Of rows that were rolled up by the hour. Their ids stay what they were.
+const CONTEXT_HOURLY: &str = "sluicegate 2026 usage event v1";
+const CONTEXT: &str = "sluicegate 2026 usage event v2";
 
 /// 35 characters, which fit every system known to take them.
 pub(super) fn id(node: &str, row: &NamedRow) -> String {
-    let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
-    hasher.update(&row.hour.number().to_le_bytes());
-    hasher
-        .update(&[u8::from(row.marks.contains(Marks::LATE)), u8::from(row.marks.contains(Marks::DEGRADED))]);
+    let mark = |mark: Marks| u8::from(row.marks.contains(mark));
+    let mut hasher = if row.marks.contains(Marks::HOURLY) {
+        let mut hasher = blake3::Hasher::new_derive_key(CONTEXT_HOURLY);
+        hasher.update(&row.start.hour().number().to_le_bytes());
+        hasher
+    } else {
+        let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
+        hasher.update(&row.start.number().to_le_bytes());
+        hasher.update(&[row.unit.number(), mark(Marks::TEST)]);
+        hasher
+    };
+    hasher.update(&[mark(Marks::LATE), mark(Marks::DEGRADED)]);
     // With its length before each name, so that no two rows have the same bytes.
     for name in
         [Some(node), row.account.as_deref(), row.key.as_deref(), row.route.as_deref(), row.tier.as_deref()]

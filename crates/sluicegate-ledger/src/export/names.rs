@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::error::ExportError;
-use crate::hour::Hour;
+use crate::quarter::Quarter;
+use crate::record::Unit;
 use crate::usage::{Marks, Row, Sums};
 
 /// Something that records have a number for.
@@ -40,8 +41,8 @@ impl<F: Fn(Named) -> Option<String> + Send + Sync> Names for F {
 /// A row with names. Nothing where there is none, such as the account of a caller without a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedRow {
-    /// The hour it is counted in.
-    pub hour: Hour,
+    /// The quarter of an hour it is counted in.
+    pub start: Quarter,
     /// The serial of the account; 0 if there is none, or it is not known.
     pub serial: u64,
     /// The id of the account.
@@ -52,6 +53,8 @@ pub struct NamedRow {
     pub route: Option<String>,
     /// The name of the tier.
     pub tier: Option<String>,
+    /// What its amounts count.
+    pub unit: Unit,
     /// What is said of it.
     pub marks: Marks,
     /// How much.
@@ -91,12 +94,13 @@ impl<'n> Lexicon<'n> {
     pub(crate) fn name(&mut self, row: &Row) -> Result<NamedRow, ExportError> {
         let key = row.key;
         Ok(NamedRow {
-            hour: key.hour,
+            start: key.quarter,
             serial: key.account,
             account: self.find(Named::Account(key.account), key.account)?,
             key: self.find(Named::Key(key.key), key.key)?,
             route: self.find(Named::Route(key.route), u64::from(key.route))?,
             tier: self.find(Named::Tier(key.tier), u64::from(key.tier))?,
+            unit: key.unit,
             marks: key.marks,
             sums: row.sums,
         })

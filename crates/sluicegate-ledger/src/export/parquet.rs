@@ -17,7 +17,11 @@ use parquet::schema::parser::parse_message_type;
 
 use super::error::ExportError;
 use super::names::NamedRow;
+use sluicegate_core::key_env::KeyEnv;
+
 use crate::hour::Hour;
+use crate::quarter::Quarter;
+use crate::record::Unit;
 use crate::usage::{Marks, Sums};
 
 /// The columns. `hour_start` and not `hour`, which readers make of the folders that sealed hours lie in.
@@ -36,11 +40,19 @@ const SCHEMA: &str = "message usage {
     required int64 overage;
     required int64 overage_refunded;
     required int64 total;
+    required int64 start (TIMESTAMP(MILLIS, true));
+    required binary unit (STRING);
+    required binary env (STRING);
+    required boolean hourly;
 }";
 
+/// The place of the column `start`, and of the first that always has a text.
+const START: usize = 14;
+const UNIT: usize = 15;
 /// How many rows are in a group: they are in memory until it is written.
 const GROUP_ROWS: usize = 65_536;
 const HOUR_MILLIS: i64 = 3_600_000;
+const QUARTER_MILLIS: i64 = 900_000;
 
 /// A file that is being written.
 pub(crate) struct ParquetRows<W: Write + Send> {
@@ -100,13 +112,23 @@ fn write_column(
 ) -> Result<(), ExportError> {
     match column.untyped() {
         ColumnWriter::BoolColumnWriter(column) => {
-            let mark = if number == 5 { Marks::LATE } else { Marks::DEGRADED };
+            let mark = match number {
+                5 => Marks::LATE,
+                6 => Marks::DEGRADED,
+                _ => Marks::HOURLY,
+            };
             let values: Vec<bool> = rows.iter().map(|row| row.marks.contains(mark)).collect();
             column.write_batch(&values, None, None)?;
         }
         ColumnWriter::Int64ColumnWriter(column) => {
             let values: Result<Vec<i64>, _> = rows.iter().map(|row| whole(row, number)).collect();
             column.write_batch(&values?, None, None)?;
+        }
+        ColumnWriter::ByteArrayColumnWriter(column) if number >= UNIT => {
+            let word =
+                |row: &NamedRow| if number == UNIT { row.unit.as_str() } else { row.marks.env().as_str() };
+            let values: Vec<ByteArray> = rows.iter().map(|row| ByteArray::from(word(row))).collect();
+            column.write_batch(&values, None, None)?;
         }
         ColumnWriter::ByteArrayColumnWriter(column) => {
             let texts = || rows.iter().map(|row| text(row, number));
@@ -121,8 +143,10 @@ fn write_column(
 }
 
 fn whole(row: &NamedRow, column: usize) -> Result<i64, ExportError> {
-    if column == 0 {
-        return Ok(i64::from(row.hour.number()) * HOUR_MILLIS);
+    match column {
+        0 => return Ok(i64::from(row.start.hour().number()) * HOUR_MILLIS),
+        START => return Ok(i64::from(row.start.number()) * QUARTER_MILLIS),
+        _ => {}
     }
     let numbers = row.sums.numbers();
     let number = column.checked_sub(7).and_then(|index| numbers.get(index).copied());
@@ -149,27 +173,41 @@ pub(crate) fn read(bytes: Bytes) -> Result<Vec<NamedRow>, ParquetError> {
 }
 
 fn parse(row: ParquetRow) -> Result<NamedRow, ParquetError> {
+    // A file without these columns was written when usage was rolled up by the hour.
     let mut named = NamedRow {
-        hour: Hour::FIRST,
+        start: Quarter::FIRST,
         serial: 0,
         account: None,
         key: None,
         route: None,
         tier: None,
+        unit: Unit::Requests,
         marks: Marks::NONE,
         sums: Sums::default(),
     };
+    let (mut start, mut is_hourly) = (None, true);
     let wrong = |what: &str| ParquetError::General(format!("no such thing is written here: {what}"));
     for (name, field) in row.into_columns() {
         match (name.as_str(), field) {
             ("hour_start", Field::TimestampMillis(at) | Field::Long(at)) => {
                 let hour = u32::try_from(at / HOUR_MILLIS).ok().and_then(Hour::new);
-                named.hour = hour.filter(|_| at % HOUR_MILLIS == 0).ok_or_else(|| wrong(&name))?;
+                let hour = hour.filter(|_| at % HOUR_MILLIS == 0).ok_or_else(|| wrong(&name))?;
+                named.start = Quarter::first_of(hour);
             }
             ("account", Field::Str(text)) => named.account = Some(text),
             ("key", Field::Str(text)) => named.key = Some(text),
             ("route", Field::Str(text)) => named.route = Some(text),
             ("tier", Field::Str(text)) => named.tier = Some(text),
+            ("start", Field::TimestampMillis(at) | Field::Long(at)) => {
+                let quarter = u32::try_from(at / QUARTER_MILLIS).ok().and_then(Quarter::new);
+                start = Some(quarter.filter(|_| at % QUARTER_MILLIS == 0).ok_or_else(|| wrong(&name))?);
+            }
+            ("unit", Field::Str(text)) => named.unit = Unit::parse(&text).ok_or_else(|| wrong(&name))?,
+            ("env", Field::Str(text)) => match KeyEnv::parse(&text).ok_or_else(|| wrong(&name))? {
+                KeyEnv::Live => {}
+                KeyEnv::Test => named.marks = named.marks | Marks::TEST,
+            },
+            ("hourly", Field::Bool(hourly)) => is_hourly = hourly,
             ("late", Field::Bool(true)) => named.marks = named.marks | Marks::LATE,
             ("degraded", Field::Bool(true)) => named.marks = named.marks | Marks::DEGRADED,
             ("requests", Field::Long(number)) => named.sums.requests = number.into(),
@@ -182,5 +220,7 @@ fn parse(row: ParquetRow) -> Result<NamedRow, ParquetError> {
             _ => return Err(wrong(&name)),
         }
     }
+    named.start = start.unwrap_or(named.start);
+    named.marks = if is_hourly { named.marks | Marks::HOURLY } else { named.marks };
     Ok(named)
 }

@@ -11,6 +11,7 @@ use super::Written;
 use super::error::ExportError;
 use super::id::id;
 use super::names::NamedRow;
+use crate::usage::Marks;
 
 /// How meter events are named.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,7 +36,8 @@ struct Event<'r> {
     payload: serde_json::Map<String, serde_json::Value>,
 }
 
-/// A row without an account has nobody to be billed, and one that comes to nothing is no event.
+/// A row without an account has nobody to be billed, one of a test key is never billed, and one that comes to nothing
+/// is no event.
 pub(super) fn write(
     out: &mut impl Write,
     node: &str,
@@ -43,7 +45,8 @@ pub(super) fn write(
     row: &NamedRow,
 ) -> Result<Written, ExportError> {
     let total = row.sums.total();
-    let Some(account) = row.account.as_ref().filter(|_| total != 0) else { return Ok(Written::LeftOut) };
+    let is_billed = total != 0 && !row.marks.contains(Marks::TEST);
+    let Some(account) = row.account.as_ref().filter(|_| is_billed) else { return Ok(Written::LeftOut) };
     // Everything in it is text.
     let mut payload = serde_json::Map::new();
     payload.insert(events.customer_key.clone(), account.clone().into());
@@ -53,10 +56,12 @@ pub(super) fn write(
             payload.insert(name.to_owned(), value.clone().into());
         }
     }
+    payload.insert("unit".to_owned(), row.unit.as_str().into());
+    payload.insert("env".to_owned(), row.marks.env().as_str().into());
     let event = Event {
         event_name: &events.event_name,
         identifier: id(node, row),
-        timestamp: row.hour.start().as_secs(),
+        timestamp: row.start.start().as_secs(),
         payload,
     };
     serde_json::to_writer(&mut *out, &event)?;

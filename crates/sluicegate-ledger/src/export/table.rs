@@ -24,10 +24,13 @@ struct Line<'r> {
     refunded: i128,
     total: i128,
     overage: i128,
+    start: String,
+    unit: &'static str,
+    env: &'static str,
 }
 
 /// The names of the columns.
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 16] = [
     "hour",
     "account",
     "key",
@@ -41,13 +44,16 @@ const COLUMNS: [&str; 13] = [
     "refunded",
     "total",
     "overage",
+    "start",
+    "unit",
+    "env",
 ];
 
 impl<'r> Line<'r> {
     fn new(row: &'r NamedRow) -> Self {
-        let NamedRow { hour, serial: _, account, key, route, tier, marks, sums } = row;
+        let NamedRow { start, serial: _, account, key, route, tier, unit, marks, sums } = row;
         Self {
-            hour: hour.to_string(),
+            hour: start.hour().to_string(),
             account: account.as_deref(),
             key: key.as_deref(),
             route: route.as_deref(),
@@ -60,6 +66,9 @@ impl<'r> Line<'r> {
             refunded: sums.refunded,
             total: sums.total(),
             overage: sums.net_overage(),
+            start: start.to_string(),
+            unit: unit.as_str(),
+            env: marks.env().as_str(),
         }
     }
 }
@@ -82,6 +91,9 @@ pub(super) fn write_csv<W: Write>(csv: &mut csv::Writer<W>, row: &NamedRow) -> R
     }
     for number in numbers {
         csv.write_field(number.to_string())?;
+    }
+    for text in [&*line.start, line.unit, line.env] {
+        csv.write_field(text)?;
     }
     Ok(csv.write_record(None::<&[u8]>)?)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::{fmt, io};
 
 use crate::chain::ChainError;
-use crate::usage::BookError;
+use crate::usage::{BookError, RollError};
 
 /// Why a ledger could not be opened.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ pub enum OpenLedgerError {
         /// The name it was to have.
         wanted: String,
     },
+    /// Hours that a wrong clock had closed could not be opened again.
+    Reopen(RepairError),
     /// The system gave no random bytes.
     Random,
 }
@@ -40,6 +42,7 @@ impl fmt::Display for OpenLedgerError {
         match self {
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
             Self::Book(error) => error.fmt(f),
+            Self::Reopen(error) => error.fmt(f),
             Self::Node { name } => {
                 write!(
                     f,
@@ -61,6 +64,7 @@ impl Error for OpenLedgerError {
         match self {
             Self::Io { source, .. } => Some(source),
             Self::Book(error) => Some(error),
+            Self::Reopen(error) => Some(error),
             Self::Node { .. } | Self::Renamed { .. } | Self::Random => None,
         }
     }
@@ -69,6 +73,12 @@ impl Error for OpenLedgerError {
 impl From<BookError> for OpenLedgerError {
     fn from(error: BookError) -> Self {
         Self::Book(error)
+    }
+}
+
+impl From<RepairError> for OpenLedgerError {
+    fn from(error: RepairError) -> Self {
+        Self::Reopen(error)
     }
 }
 
@@ -115,6 +125,45 @@ impl From<BookError> for PruneError {
 }
 
 impl From<ChainError> for PruneError {
+    fn from(error: ChainError) -> Self {
+        Self::Chain(error)
+    }
+}
+
+/// Why roll-ups could not be set right.
+#[derive(Debug)]
+pub enum RepairError {
+    /// The book failed, or the records.
+    Roll(RollError),
+    /// They are set right, and could not be signed. They are with the next checkpoint.
+    Chain(ChainError),
+}
+
+impl fmt::Display for RepairError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Roll(error) => error.fmt(f),
+            Self::Chain(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for RepairError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Roll(error) => Some(error),
+            Self::Chain(error) => Some(error),
+        }
+    }
+}
+
+impl From<RollError> for RepairError {
+    fn from(error: RollError) -> Self {
+        Self::Roll(error)
+    }
+}
+
+impl From<ChainError> for RepairError {
     fn from(error: ChainError) -> Self {
         Self::Chain(error)
     }

@@ -1,9 +1,14 @@
 //! How a ledger is kept.
 
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
 use sluicegate_core::time::Nanos;
 
 use super::error::OpenLedgerError;
-use crate::usage::Book;
+use crate::chain::replace;
+use crate::usage::{Book, BookError};
 
 /// How a ledger is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,8 +19,8 @@ pub struct LedgerSettings {
     pub grace: Nanos,
     /// How long single records are kept.
     pub retain_records: Nanos,
-    /// How long usage by the hour is kept.
-    pub retain_hours: Nanos,
+    /// How long usage by the quarter of an hour is kept.
+    pub retain_rollups: Nanos,
 }
 
 impl LedgerSettings {
@@ -33,26 +38,41 @@ impl Default for LedgerSettings {
             node: None,
             grace: Self::GRACE_DEFAULT,
             retain_records: Self::RETAIN_DEFAULT,
-            retain_hours: Self::RETAIN_DEFAULT,
+            retain_rollups: Self::RETAIN_DEFAULT,
         }
     }
 }
 
-/// The name that the book has for the node, which stays the same: objects and events are named with it.
-pub(super) fn node_of(book: &Book, wanted: Option<&str>) -> Result<String, OpenLedgerError> {
+/// The name of the node, which stays the same: objects and events are named with it. It outlives the book.
+pub(super) fn node_of(dir: &Path, book: &Book, wanted: Option<&str>) -> Result<String, OpenLedgerError> {
     if let Some(wanted) = wanted.filter(|wanted| !is_name(wanted)) {
         return Err(OpenLedgerError::Node { name: wanted.to_owned() });
     }
-    let kept = book.meta(super::NODE)?.and_then(|bytes| String::from_utf8(bytes).ok());
+    let path = dir.join(super::NODE);
+    let failed = |source| OpenLedgerError::Io { path: path.clone(), source };
+    let in_file = match fs::read_to_string(&path) {
+        Ok(text) => Some(text.trim_end().to_owned()).filter(|name| is_name(name)),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(failed(error)),
+    };
+    let has_file = in_file.is_some();
+    let in_book = || -> Result<Option<String>, BookError> {
+        Ok(book.meta(super::NODE)?.and_then(|bytes| String::from_utf8(bytes).ok()))
+    };
+    let kept = in_file.map_or_else(in_book, |name| Ok(Some(name)))?;
+    let node = choose(kept, wanted)?;
+    if !has_file {
+        replace(&path, format!("{node}\n").as_bytes()).map_err(failed)?;
+    }
+    Ok(node)
+}
+
+fn choose(kept: Option<String>, wanted: Option<&str>) -> Result<String, OpenLedgerError> {
     match (kept, wanted) {
         (Some(kept), None) => Ok(kept),
         (Some(kept), Some(wanted)) if kept == wanted => Ok(kept),
         (Some(kept), Some(wanted)) => Err(OpenLedgerError::Renamed { kept, wanted: wanted.to_owned() }),
-        (None, wanted) => {
-            let node = wanted.map_or_else(make_name, |wanted| Ok(wanted.to_owned()))?;
-            book.set_meta(super::NODE, node.as_bytes())?;
-            Ok(node)
-        }
+        (None, wanted) => wanted.map_or_else(make_name, |wanted| Ok(wanted.to_owned())),
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::Read;
 use csv::StringRecord;
 
 use super::Totals;
-use crate::hour::Hour;
+use crate::quarter::Quarter;
 
 /// The most problems that are told of.
 const PROBLEMS_MAX: usize = 100;
@@ -104,7 +104,7 @@ impl Columns {
         let field = |column: usize| record.get(column).unwrap_or_default();
         let hour = self
             .hour
-            .map(|column| field(column).parse::<Hour>().map_err(|error| wrong(column, error.to_string())));
+            .map(|column| field(column).parse::<Quarter>().map_err(|error| wrong(column, error.to_string())));
         let total = parse_total(field(self.total))
             .ok_or_else(|| wrong(self.total, format!("`{}` is not a whole number", field(self.total))))?;
         if total.unsigned_abs() > TOTAL_MAX {
@@ -113,7 +113,7 @@ impl Columns {
         // Exports mark deleted accounts; here an id is an id, whoever had it.
         let account = field(self.account);
         let account = account.split_once('~').map_or(account, |(id, _)| id);
-        totals.add(account, hour.transpose()?, total);
+        totals.add(account, hour.transpose()?.map(Quarter::hour), total);
         Ok(())
     }
 }
@@ -138,7 +138,7 @@ mod tests {
         let bill = "\u{feff}Quantity,Note,ACCOUNT,Hour\n 12.00 ,\"a, b\",acct_1,2026-09-21T13:00:00Z\n\
                     3,,acct_1,2026-09-21T15:00:00+02:00\n-2,,acct_2,2026-09-21T14:00:00Z\n";
         let totals = read(bill).unwrap();
-        let hour = "2026-09-21T13:00:00Z".parse().unwrap();
+        let hour: crate::hour::Hour = "2026-09-21T13:00:00Z".parse().unwrap();
         assert_eq!(totals.get("acct_1", Some(hour)), 15);
         assert_eq!(totals.get("acct_2", Some(hour.next())), -2);
     }
@@ -156,7 +156,8 @@ mod tests {
         assert_eq!(
             read(bill).unwrap_err(),
             [
-                "line 3, column 2: `yesterday` is not the beginning of an hour, such as 2026-11-16T05:00:00Z",
+                "line 3, column 2: `yesterday` is not the beginning of a quarter of an hour, such as \
+                 2026-11-16T05:15:00Z",
                 "line 4, column 3: `1.5` is not a whole number",
                 "line 5: it has 2 columns where the header has 3",
                 "line 6, column 3: `` is not a whole number",

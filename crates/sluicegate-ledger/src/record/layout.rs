@@ -3,16 +3,25 @@
 //! ```text
 //!   0  CRC-32   4  version   5  kind   6  flags    8  at          16  charged_at   24  decision
 //!  40  home    56  account            64  key     72  key_number  76  route        80  tier
-//!  84  zero    88  cost               96  overage 104 idempotency: key, request   120  zero
+//!  84  unit    85  env    86  skipped   88  cost   96  overage   104  idempotency: key, request   120  reserved
 //! ```
+//!
+//! `unit` is 1 for requests; `env` is 1 for live and 2 for test. Version 1 had zeros there: its records count requests,
+//! and as live. A unit or an environment that this program does not know is taken for that of a newer version, never
+//! for another.
+//!
+//! `skipped` and `reserved` are the settlement of a refund or a correction. Older programs wrote zeros there.
+//! Everything else is the same in both versions.
 //!
 //! The checksum covers the record's position too: bytes that stray to another slot are not taken for a record.
 //! The first word is never zero and is written last, so a slot whose first word is zero holds no whole record.
 
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
+use sluicegate_core::tariff::LimitPlaces;
 use sluicegate_core::time::Timestamp;
 
-use super::{Flags, Idempotency, Kind, Record};
+use super::{Flags, Idempotency, Kind, Record, Settlement, Unit};
 
 /// The size of a slot.
 pub(crate) const SLOT_BYTES: usize = 128;
@@ -20,8 +29,10 @@ pub(crate) const SLOT_BYTES: usize = 128;
 /// The bytes of a slot.
 pub(crate) type SlotBytes = [u8; SLOT_BYTES];
 
-/// The version of this layout.
-const VERSION: u8 = 1;
+/// The version that is written.
+const VERSION: u8 = 2;
+/// The version without a unit and an environment, which is read as well.
+const VERSION_WITHOUT_UNIT: u8 = 1;
 
 /// The bit of the flags, not one of [`Flags`], that says there is an idempotency key.
 const IDEMPOTENT: u16 = 1 << 15;
@@ -63,10 +74,14 @@ pub(crate) fn encode(record: &Record) -> SlotBytes {
     bytes[72..76].copy_from_slice(&record.key_number.to_le_bytes());
     bytes[76..80].copy_from_slice(&record.route.to_le_bytes());
     bytes[80..84].copy_from_slice(&record.tier.to_le_bytes());
+    bytes[84] = record.unit.number();
+    bytes[85] = env_number(record.env);
     bytes[88..96].copy_from_slice(&record.cost.to_le_bytes());
     bytes[96..104].copy_from_slice(&record.overage.to_le_bytes());
     bytes[104..112].copy_from_slice(&key.to_le_bytes());
     bytes[112..120].copy_from_slice(&request.to_le_bytes());
+    bytes[86..88].copy_from_slice(&record.settlement.skipped.to_bits().to_le_bytes());
+    bytes[120..128].copy_from_slice(&record.settlement.reserved.to_le_bytes());
     bytes
 }
 
@@ -83,9 +98,12 @@ pub(crate) fn decode(bytes: &SlotBytes, position: u64) -> Content {
     if u32::from_le_bytes(part(bytes, 0)) != checksum(bytes, position) || bytes[4] == 0 {
         return if bytes == &[0; SLOT_BYTES] { Content::Hole } else { Content::Torn };
     }
-    if bytes[4] != VERSION {
-        return Content::Newer { version: bytes[4] };
-    }
+    let (unit, env) = match bytes[4] {
+        VERSION_WITHOUT_UNIT => (Some(Unit::Requests), Some(KeyEnv::Live)),
+        VERSION => (Unit::from_number(bytes[84]), env_from_number(bytes[85])),
+        _ => (None, None),
+    };
+    let (Some(unit), Some(env)) = (unit, env) else { return Content::Newer { version: bytes[4] } };
     let kind = match bytes[5] {
         1 => Kind::Charge,
         2 => Kind::Refund,
@@ -105,11 +123,32 @@ pub(crate) fn decode(bytes: &SlotBytes, position: u64) -> Content {
         key_number: u32::from_le_bytes(part(bytes, 72)),
         route: u32::from_le_bytes(part(bytes, 76)),
         tier: u32::from_le_bytes(part(bytes, 80)),
+        env,
+        unit,
         cost: u64::from_le_bytes(part(bytes, 88)),
         overage: u64::from_le_bytes(part(bytes, 96)),
         idempotency: (flags & IDEMPOTENT != 0).then_some(Idempotency { key, request }),
         flags: Flags(flags & !IDEMPOTENT),
+        settlement: Settlement {
+            reserved: u64::from_le_bytes(part(bytes, 120)),
+            skipped: LimitPlaces::from_bits(u16::from_le_bytes(part(bytes, 86))),
+        },
     })
+}
+
+const fn env_number(env: KeyEnv) -> u8 {
+    match env {
+        KeyEnv::Live => 1,
+        KeyEnv::Test => 2,
+    }
+}
+
+const fn env_from_number(number: u8) -> Option<KeyEnv> {
+    match number {
+        1 => Some(KeyEnv::Live),
+        2 => Some(KeyEnv::Test),
+        _ => None,
+    }
 }
 
 /// Over the position, both halves of it mixed, and everything but the checksum itself.

@@ -42,7 +42,11 @@ impl Sealer {
             return Ok(());
         };
         for row in rows {
-            read.totals.add(row.account.as_deref().unwrap_or_default(), Some(row.hour), row.sums.total());
+            read.totals.add(
+                row.account.as_deref().unwrap_or_default(),
+                Some(row.start.hour()),
+                row.sums.total(),
+            );
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use super::error::SealError;
 use crate::chain::Digest;
 use crate::export::{ExportError, Lexicon, Names, ParquetRows};
 use crate::hour::Hour;
+use crate::quarter::quarters_of;
 use crate::usage::Book;
 
 /// The object of an hour.
@@ -38,7 +39,7 @@ impl Object {
         file.describe("sluicegate.hour", &hour.to_string());
         file.describe("sluicegate.node", node);
         let (mut rows, mut requests, mut total) = (0, 0, 0);
-        book.each_row(hour..hour.next(), |row| -> Result<(), ExportError> {
+        book.each_row(quarters_of(&(hour..hour.next())), |row| -> Result<(), ExportError> {
             rows += 1;
             requests += row.sums.requests;
             total += row.sums.total();

@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
+use super::Position;
 use super::mapping::Mapping;
-use crate::record::layout::{SLOT_BYTES, SlotBytes};
+use crate::record::Record;
+use crate::record::layout::{self, Content, SLOT_BYTES, SlotBytes};
 
 /// What a segment's name ends with.
 pub(crate) const SUFFIX: &str = ".seg";
@@ -106,6 +108,56 @@ fn parse_header(bytes: &SlotBytes) -> Header {
         }
         version => Header::Version(version),
     }
+}
+
+/// How many slots are read at once.
+const CHUNK_SLOTS: usize = 2048;
+
+/// Reads every whole record before `until` in the segments of a folder, in order, without opening the spool. What is
+/// removed meanwhile is passed over.
+pub(crate) fn read_records(
+    dir: &Path,
+    until: Position,
+    each: &mut dyn FnMut(Position, &Record),
+) -> io::Result<()> {
+    let mut firsts: Vec<u64> = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let name = entry?.file_name();
+        firsts.extend(name.to_str().and_then(|name| parse_stem(name.strip_suffix(SUFFIX)?)));
+    }
+    firsts.sort_unstable();
+    for first in firsts.into_iter().filter(|first| *first < until.0) {
+        match File::open(path(dir, first)) {
+            Ok(file) => read_slots(&file, first, until, each)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn read_slots(
+    file: &File,
+    first: u64,
+    until: Position,
+    each: &mut dyn FnMut(Position, &Record),
+) -> io::Result<()> {
+    let Header::Good(extent) = read_header(file)? else { return Ok(()) };
+    let end = extent.end().unwrap_or(u64::MAX).min(until.0);
+    let mut buffer = vec![[0; SLOT_BYTES]; CHUNK_SLOTS];
+    let mut position = first;
+    while position < end {
+        let slots = usize::try_from(end - position).unwrap_or(usize::MAX).min(CHUNK_SLOTS);
+        let chunk = &mut buffer[..slots];
+        file.read_exact_at(chunk.as_flattened_mut(), offset(position - first))?;
+        for slot in &*chunk {
+            if let Content::Whole(record) = layout::decode(slot, position) {
+                each(Position(position), &record);
+            }
+            position += 1;
+        }
+    }
+    Ok(())
 }
 
 /// What the spool does to the disk besides reading: the seam at which tests put a disk that fails.

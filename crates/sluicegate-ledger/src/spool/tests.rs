@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 use tempfile::TempDir;
@@ -16,7 +17,7 @@ use tempfile::TempDir;
 use super::mapping::Mapping;
 use super::segment::{Disk, Extent, RealDisk};
 use super::{Position, Spool, SpoolSettings};
-use crate::record::{Flags, Kind, Record};
+use crate::record::{Flags, Kind, Record, Settlement, Unit};
 
 mod faults;
 mod stalls;
@@ -90,10 +91,13 @@ fn record(cost: u64) -> Record {
         key_number: 3,
         route: 4,
         tier: 5,
+        env: KeyEnv::Live,
+        unit: Unit::Requests,
         cost,
         overage: 0,
         idempotency: None,
         flags: Flags::NONE,
+        settlement: Settlement::default(),
     }
 }
 

@@ -9,12 +9,13 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Row as SqlRow};
 use super::error::BookError;
 use super::row::Sums;
 use crate::hour::Hour;
+use crate::quarter::Quarter;
 use crate::spool::Position;
 
 /// `TolU`: what marks the file as ours.
 const APPLICATION: i32 = 0x546f_6c55;
 /// What brings a file from each version to the next. What was released is never edited.
-const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("schema/002.sql")];
 #[expect(clippy::cast_possible_truncation, reason = "a short list")]
 const KNOWN: u32 = MIGRATIONS.len() as u32;
 /// How long to wait for a lock that somebody else holds for a moment.
@@ -24,7 +25,7 @@ const CACHE_KIB: i32 = -16 * 1024;
 /// What a checkpoint makes of the log is given back to the disk, down to this.
 const LOG_BYTES_MAX: u32 = 64 * 1024 * 1024;
 
-/// Usage by the hour. One process at a time may have it open: the one that has the spool.
+/// Usage by the quarter of an hour. One process at a time may have it open: the one that has the spool.
 #[derive(Debug)]
 pub struct Book {
     pub(super) writer: Mutex<Connection>,
@@ -72,16 +73,15 @@ impl Book {
         standing(&self.reader.lock())
     }
 
+    /// The first hour whose rows are made: where a book was lost, records of earlier ones were gone already.
+    pub(crate) fn floor(&self) -> Result<Hour, BookError> {
+        floor(&self.reader.lock())
+    }
+
     /// What is kept under this name.
     pub fn meta(&self, key: &str) -> Result<Option<Vec<u8>>, BookError> {
         let sql = "SELECT value FROM meta WHERE key = ?1";
         Ok(self.reader.lock().query_row(sql, [key], |row| row.get(0)).optional()?)
-    }
-
-    /// Keeps something under a name.
-    pub fn set_meta(&self, key: &str, value: &[u8]) -> Result<(), BookError> {
-        self.writer.lock().execute("INSERT OR REPLACE INTO meta VALUES (?1, ?2)", (key, value))?;
-        Ok(())
     }
 }
 
@@ -103,16 +103,47 @@ pub(super) fn standing(connection: &Connection) -> Result<Option<Standing>, Book
     Ok(standing.optional()?)
 }
 
-/// The first hour that is not closed.
+/// The first hour that is not closed. While a book that was lost is made again, hours are closed at the same records as
+/// before.
 fn open_hour(connection: &Connection) -> Result<Hour, BookError> {
-    let sql = "SELECT max(hour) FROM closings";
+    let sql = "SELECT max(hour) FROM closings WHERE position <= (SELECT position FROM progress)";
     let last: Option<u32> = connection.prepare(sql)?.query_row([], |row| row.get(0))?;
     last.map_or(Ok(Hour::FIRST), hour)
+}
+
+/// Records before this position were rolled up by the hour.
+pub(super) fn hourly_before(connection: &Connection) -> Result<Position, BookError> {
+    let sql = "SELECT value FROM meta WHERE key = 'hourly_before'";
+    let bytes: Option<Vec<u8>> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+    let Some(bytes) = bytes else { return Ok(Position(0)) };
+    let position = std::str::from_utf8(&bytes).ok().and_then(|text| text.parse().ok());
+    position.map(Position).ok_or_else(|| BookError::Damaged("a position that is no number".to_owned()))
+}
+
+/// Rows of hours before it are not made: when the book was lost, not all of their records were there any more.
+pub(super) fn floor(connection: &Connection) -> Result<Hour, BookError> {
+    let sql = "SELECT value FROM meta WHERE key = 'floor'";
+    let bytes: Option<Vec<u8>> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+    let Some(bytes) = bytes else { return Ok(Hour::FIRST) };
+    let number = std::str::from_utf8(&bytes).ok().and_then(|text| text.parse().ok());
+    hour(number.ok_or_else(|| BookError::Damaged("an hour that is no number".to_owned()))?)
+}
+
+/// Keeps the first hour whose rows are made.
+pub(super) fn set_floor(connection: &Connection, floor: Hour) -> Result<(), BookError> {
+    let value = floor.number().to_string().into_bytes();
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('floor', ?1)", [value])?;
+    Ok(())
 }
 
 /// An hour as it is kept.
 pub(super) fn hour(number: u32) -> Result<Hour, BookError> {
     Hour::new(number).ok_or_else(|| BookError::Damaged(format!("there is no hour {number}")))
+}
+
+/// A quarter of an hour as it is kept.
+pub(super) fn quarter(number: u32) -> Result<Quarter, BookError> {
+    Quarter::new(number).ok_or_else(|| BookError::Damaged(format!("there is no quarter {number}")))
 }
 
 /// A whole number that may use all of its bits.

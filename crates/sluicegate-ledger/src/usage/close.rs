@@ -22,7 +22,7 @@ pub enum Closed {
 pub enum Reopened {
     /// No hour was closed by such a clock.
     Nothing,
-    /// The hours before this one were closed, and are not all any more.
+    /// Hours from this one on are open again.
     From(Hour),
 }
 
@@ -42,27 +42,38 @@ impl Book {
         self.close(until, now).map_err(RollError::Book)
     }
 
-    /// Opens the hours again that were closed by a clock that was later than `latest`: what is recorded from now on
-    /// is counted in its own hour. Hours that are sealed stay closed. Says whether there were any.
-    pub fn reopen(&self, latest: Timestamp, now: Timestamp) -> Result<Reopened, BookError> {
+    /// Opens the hours again that were closed by a clock that was later than `latest`: what was recorded since is
+    /// counted in its own hour. Hours that are sealed stay closed. `before` is called with the first hour that will be
+    /// open, if there is anything to open. Says whether there was.
+    pub(crate) fn reopen(
+        &self,
+        latest: Timestamp,
+        now: Timestamp,
+        before: impl FnOnce(Hour),
+    ) -> Result<Reopened, BookError> {
         let mut writer = self.writer.lock();
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let Some(standing) = book::standing(&transaction)? else { return Ok(Reopened::Nothing) };
-        let latest = latest.as_nanos().cast_signed();
-        if transaction.execute("DELETE FROM closings WHERE at > ?1", [latest])? == 0 {
+        if book::standing(&transaction)?.is_none() {
             return Ok(Reopened::Nothing);
         }
+        let latest = latest.as_nanos().cast_signed();
+        let sql = "SELECT min(position) FROM closings WHERE at > ?1";
+        let wrong: Option<i64> = transaction.query_row(sql, [latest], |row| row.get(0))?;
+        let Some(position) = wrong else { return Ok(Reopened::Nothing) };
+        transaction.execute("DELETE FROM closings WHERE at > ?1", [latest])?;
         let sql = "SELECT max(hour) FROM sealed WHERE hour <= ?1";
         let sealed: Option<u32> = transaction.query_row(sql, [Hour::of(now).number()], |row| row.get(0))?;
-        let open = book::standing(&transaction)?.map_or(Hour::FIRST, |standing| standing.open);
-        if let Some(until) = sealed.map(book::hour).transpose()?.map(Hour::next).filter(|until| *until > open)
-        {
-            let (position, at) = (standing.position.0.cast_signed(), now.as_nanos().cast_signed());
+        let closed = book::standing(&transaction)?.map_or(Hour::FIRST, |standing| standing.open);
+        let sealed = sealed.map(book::hour).transpose()?.map_or(closed, Hour::next);
+        if sealed > closed {
+            // What came for these hours behind the first of the wrong closings came late.
+            let at = now.as_nanos().cast_signed();
             transaction
-                .execute("INSERT INTO closings VALUES (?1, ?2, ?3)", (until.number(), position, at))?;
+                .execute("INSERT INTO closings VALUES (?1, ?2, ?3)", (sealed.number(), position, at))?;
         }
+        before(closed);
         transaction.commit()?;
-        Ok(Reopened::From(standing.open))
+        Ok(Reopened::From(closed.max(sealed)))
     }
 
     fn close(&self, until: Hour, now: Timestamp) -> Result<Closed, BookError> {

@@ -34,9 +34,24 @@ impl Book {
         let end = done_until(&reader, needs)?;
         // What was written before an hour was closed may also lie in the hour in which that was done.
         let at = oldest(now, retain).as_nanos().min(end.start().as_nanos());
-        let sql = "SELECT max(position) FROM closings WHERE at < ?1";
+        let sql = "SELECT max(position) FROM closings
+                   WHERE at < ?1 AND position <= (SELECT position FROM progress)";
         let position: Option<i64> = reader.query_row(sql, [at.cast_signed()], |row| row.get(0))?;
         Ok(Position(position.map_or(0, i64::cast_unsigned)))
+    }
+
+    /// Rows of hours before it may go, if there are any.
+    pub(crate) fn sheds_before(
+        &self,
+        now: Timestamp,
+        retain: Nanos,
+        needs: Needs,
+    ) -> Result<Option<Hour>, BookError> {
+        let reader = self.reader.lock();
+        let end = done_until(&reader, needs)?.min(Hour::of(oldest(now, retain)));
+        let sql = "SELECT EXISTS (SELECT 1 FROM quarters WHERE quarter < ?1 * 4)";
+        let has_any: bool = reader.query_row(sql, [end.number()], |row| row.get(0))?;
+        Ok(has_any.then_some(end))
     }
 
     /// Removes the rows of hours that ended `retain` or longer ago and are done with.
@@ -47,16 +62,17 @@ impl Book {
             let mut writer = self.writer.lock();
             let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let end = done_until(&transaction, needs)?.min(Hour::of(oldest(now, retain)));
-            let sql = "SELECT hour FROM hours WHERE hour < ?1 ORDER BY hour LIMIT 1";
+            let sql = "SELECT quarter / 4 FROM quarters WHERE quarter < ?1 * 4 ORDER BY quarter LIMIT 1";
             let next: Option<u32> =
                 transaction.query_row(sql, [end.number()], |row| row.get(0)).optional()?;
             let Some(hour) = next else { return Ok(shed) };
             transaction.execute(
-                "DELETE FROM account_hours
-                 WHERE (account, hour) IN (SELECT account, hour FROM hours WHERE hour = ?1)",
+                "DELETE FROM account_quarters WHERE (account, quarter) IN
+                 (SELECT account, quarter FROM quarters WHERE quarter >= ?1 * 4 AND quarter < ?1 * 4 + 4)",
                 [hour],
             )?;
-            shed.rows += transaction.execute("DELETE FROM hours WHERE hour = ?1", [hour])? as u64;
+            let sql = "DELETE FROM quarters WHERE quarter >= ?1 * 4 AND quarter < ?1 * 4 + 4";
+            shed.rows += transaction.execute(sql, [hour])? as u64;
             shed.hours += 1;
             transaction.commit()?;
         }

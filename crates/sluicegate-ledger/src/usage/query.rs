@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use jiff::tz::TimeZone;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::book::{self, Book};
 use super::error::{BookError, RollError};
 use super::row::{Marks, RowKey, Sums};
-use crate::hour::{ALL_HOURS, Hour};
+use crate::hour::Hour;
+use crate::quarter::{ALL_QUARTERS, Quarter};
 use crate::record::Record;
 use crate::spool::{ReadError, Spool};
 
@@ -19,22 +21,25 @@ const TRIES_MAX: usize = 5;
 /// How long each point of a series is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Step {
+    /// A quarter of an hour.
+    Quarter,
     /// An hour.
     #[default]
     Hour,
-    /// A day, in UTC.
+    /// A day.
     Day,
-    /// A month, in UTC.
+    /// A month.
     Month,
 }
 
 impl Step {
-    /// The first hour of the step in which this hour lies.
-    pub fn start(self, hour: Hour) -> Hour {
+    /// The first quarter of the step in which this quarter lies, where days and months begin as in `zone`.
+    pub fn start(self, quarter: Quarter, zone: &TimeZone) -> Quarter {
         match self {
-            Self::Hour => hour,
-            Self::Day => hour.day(),
-            Self::Month => hour.month(),
+            Self::Quarter => quarter,
+            Self::Hour => Quarter::first_of(quarter.hour()),
+            Self::Day => quarter.day_in(zone),
+            Self::Month => quarter.month_in(zone),
         }
     }
 }
@@ -48,15 +53,18 @@ pub struct Query {
     pub key: Option<u64>,
     /// Of this route only, by its number.
     pub route: Option<u32>,
-    /// In these hours.
-    pub hours: Range<Hour>,
+    /// In these quarters of hours.
+    pub quarters: Range<Quarter>,
     /// How long each point of the series is.
     pub step: Step,
+    /// The time zone in which days and months begin.
+    pub zone: TimeZone,
 }
 
 impl Default for Query {
     fn default() -> Self {
-        Self { account: None, key: None, route: None, hours: ALL_HOURS, step: Step::Hour }
+        let (quarters, step, zone) = (ALL_QUARTERS, Step::Hour, TimeZone::UTC);
+        Self { account: None, key: None, route: None, quarters, step, zone }
     }
 }
 
@@ -64,7 +72,7 @@ impl Default for Query {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Point {
     /// Where it begins.
-    pub start: Hour,
+    pub start: Quarter,
     /// How much was used.
     pub sums: Sums,
 }
@@ -78,6 +86,8 @@ pub struct Usage {
     pub late: Sums,
     /// What of it was decided while a part of the system was missing.
     pub degraded: Sums,
+    /// What of it is of test keys.
+    pub test: Sums,
     /// The same by time, in order, without the parts in which nothing was recorded.
     pub series: Vec<Point>,
     /// Hours before this one are closed: what they say is final.
@@ -126,11 +136,11 @@ impl Book {
 struct Count<'q> {
     query: &'q Query,
     usage: Usage,
-    series: BTreeMap<Hour, Sums>,
+    series: BTreeMap<Quarter, Sums>,
 }
 
 impl Count<'_> {
-    fn add(&mut self, hour: Hour, marks: Marks, sums: Sums) {
+    fn add(&mut self, quarter: Quarter, marks: Marks, sums: Sums) {
         self.usage.sums += sums;
         if marks.contains(Marks::LATE) {
             self.usage.late += sums;
@@ -138,18 +148,22 @@ impl Count<'_> {
         if marks.contains(Marks::DEGRADED) {
             self.usage.degraded += sums;
         }
-        *self.series.entry(self.query.step.start(hour)).or_default() += sums;
+        if marks.contains(Marks::TEST) {
+            self.usage.test += sums;
+        }
+        let start = self.query.step.start(quarter, &self.query.zone);
+        *self.series.entry(start).or_default() += sums;
     }
 
     fn add_record(&mut self, record: &Record, open: Hour) {
         let key = RowKey::of(record, open);
-        let Query { account, key: key_serial, route, hours, .. } = self.query;
+        let Query { account, key: key_serial, route, quarters, .. } = self.query;
         let is_wanted = account.is_none_or(|it| it == key.account)
             && key_serial.is_none_or(|it| it == key.key)
             && route.is_none_or(|it| it == key.route)
-            && hours.contains(&key.hour);
+            && quarters.contains(&key.quarter);
         if is_wanted {
-            self.add(key.hour, key.marks, Sums::of(record));
+            self.add(key.quarter, key.marks, Sums::of(record));
         }
     }
 
@@ -160,7 +174,7 @@ impl Count<'_> {
         while let Some(row) = rows.next()? {
             let marks = Marks::from_number(row.get(1)?)
                 .ok_or_else(|| BookError::Damaged("marks that mean nothing".to_owned()))?;
-            self.add(book::hour(row.get(0)?)?, marks, book::sums(row, 2)?);
+            self.add(book::quarter(row.get(0)?)?, marks, book::sums(row, 2)?);
         }
         Ok(())
     }
@@ -168,9 +182,9 @@ impl Count<'_> {
 
 /// The rows that a query wants, in as few of them as will do.
 fn select(query: &Query) -> (String, Vec<Value>) {
-    let mut values = vec![query.hours.start.number().into(), query.hours.end.number().into()];
+    let mut values = vec![query.quarters.start.number().into(), query.quarters.end.number().into()];
     let serial = |serial: u64| Value::from(serial.cast_signed());
-    let mut wheres = String::from("d.hour >= ?1 AND d.hour < ?2");
+    let mut wheres = String::from("d.quarter >= ?1 AND d.quarter < ?2");
     let mut also = |column: &str, value: Value| {
         values.push(value);
         wheres.push_str(&format!(" AND {column} = ?{}", values.len()));
@@ -179,19 +193,20 @@ fn select(query: &Query) -> (String, Vec<Value>) {
     let from = match query.account {
         Some(account) if is_whole => {
             also("d.account", serial(account));
-            "account_hours d"
+            "account_quarters d"
         }
-        // The hours in which there is anything of the account lead to its rows in them.
+        // The quarters in which there is anything of the account lead to its rows in them.
         Some(account) => {
             also("a.account", serial(account));
-            also("a.hour >= ?1 AND a.hour < ?2 AND d.account", serial(account));
-            "account_hours a CROSS JOIN hours d ON d.hour = a.hour AND d.marks = a.marks"
+            also("a.quarter >= ?1 AND a.quarter < ?2 AND d.account", serial(account));
+            "account_quarters a CROSS JOIN quarters d \
+             ON d.quarter = a.quarter AND d.unit = a.unit AND d.marks = a.marks"
         }
-        None => "hours d",
+        None => "quarters d",
     };
     for (column, value) in [("d.key", query.key.map(serial)), ("d.route", query.route.map(Value::from))] {
         value.into_iter().for_each(|value| also(column, value));
     }
     let sums = "d.requests, d.charged, d.corrected, d.refunded, d.overage, d.overage_refunded";
-    (format!("SELECT d.hour, d.marks, {sums} FROM {from} WHERE {wheres}"), values)
+    (format!("SELECT d.quarter, d.marks, {sums} FROM {from} WHERE {wheres}"), values)
 }

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use sluicegate_core::time::Timestamp;
+use rusqlite::Connection;
 
-use super::book::{self, Book, whole};
+use super::book::{self, Book};
+use super::closings;
 use super::error::{BookError, RollError};
 use super::row::{RowKey, Sums};
 use crate::hour::Hour;
-use crate::spool::{Position, Spool};
+use crate::quarter::quarters_of;
+use crate::spool::Spool;
 
 /// A row of which the book says something else than the records do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,22 +33,24 @@ pub struct Recount {
     pub miscounted: Vec<Miscounted>,
 }
 
-/// The first hour that was open when records from a position on were counted.
-struct Closing {
-    position: Position,
-    hour: Hour,
-    at: Timestamp,
-}
-
 impl Book {
     /// Counts the records of these hours again and compares.
     pub fn recount(&self, spool: &Spool, hours: Range<Hour>) -> Result<Recount, RollError> {
         // Nothing is rolled up or closed meanwhile.
         let writer = self.writer.lock();
-        let Some(standing) = book::standing(&writer)? else {
+        self.recount_with(&writer, spool, hours)
+    }
+
+    pub(super) fn recount_with(
+        &self,
+        writer: &Connection,
+        spool: &Spool,
+        hours: Range<Hour>,
+    ) -> Result<Recount, RollError> {
+        let Some(standing) = book::standing(writer)? else {
             return Ok(Recount { hours: hours.start..hours.start, miscounted: Vec::new() });
         };
-        let closings = closings(&writer)?;
+        let (closings, hourly) = (closings::all(writer)?, book::hourly_before(writer)?);
         let first = spool.first();
         let known = if first <= standing.began {
             Hour::FIRST
@@ -55,7 +59,7 @@ impl Book {
             let closing = closings.iter().find(|closing| closing.position >= first);
             closing.map_or(standing.open, |closing| Hour::of(closing.at)).next()
         };
-        let hours = hours.start.max(known)..hours.end;
+        let hours = hours.start.max(known).max(book::floor(writer)?)..hours.end;
         let mut rows: BTreeMap<RowKey, (Sums, Sums)> = BTreeMap::new();
         let mut coming = closings.iter().peekable();
         let mut open = Hour::FIRST;
@@ -64,11 +68,12 @@ impl Book {
                 open = closing.hour;
             }
             let key = RowKey::of(record, open);
-            if hours.contains(&key.hour) {
+            let key = if position < hourly { key.hourly() } else { key };
+            if hours.contains(&key.hour()) {
                 rows.entry(key).or_default().1 += Sums::of(record);
             }
         })?;
-        self.each_row(hours.clone(), |row| -> Result<(), BookError> {
+        self.each_row(quarters_of(&hours), |row| -> Result<(), BookError> {
             rows.entry(row.key).or_default().0 += row.sums;
             Ok(())
         })?;
@@ -76,15 +81,4 @@ impl Book {
         let miscounted = miscounted.map(|(key, (book, records))| Miscounted { key, book, records }).collect();
         Ok(Recount { hours, miscounted })
     }
-}
-
-fn closings(connection: &rusqlite::Connection) -> Result<Vec<Closing>, BookError> {
-    let mut statement = connection.prepare("SELECT position, hour, at FROM closings ORDER BY hour")?;
-    let mut rows = statement.query([])?;
-    let mut closings = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (position, hour) = (Position(whole(row, 0)?), book::hour(row.get(1)?)?);
-        closings.push(Closing { position, hour, at: Timestamp::from_nanos(whole(row, 2)?) });
-    }
-    Ok(closings)
 }

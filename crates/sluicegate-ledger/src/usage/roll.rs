@@ -7,9 +7,11 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::book::{self, Book, Standing};
+use super::closings;
 use super::error::{BookError, RollError};
 use super::row::Row;
 use super::tally::{self, Tally};
+use crate::hour::Hour;
 use crate::spool::{Position, Spool};
 
 /// How many records are read before the size of the tally is looked at.
@@ -39,13 +41,14 @@ impl Book {
         let mut rolled = Rolled::default();
         loop {
             let from = begin(&writer, spool)?;
+            let pace = Pace::at(&writer, from.position)?;
             rolled.position = from.position;
             if from.position >= spool.durable() {
                 // Also tells whether the spool is shorter than what was counted.
                 spool.read_until(from.position, from.position, |_, _| {})?;
                 return Ok(rolled);
             }
-            let batch = Batch::read(spool, from)?;
+            let batch = Batch::read(spool, from, pace)?;
             rolled.records += batch.rolled.records;
             rolled.holes += batch.rolled.holes;
             rolled.torn += batch.rolled.torn;
@@ -56,8 +59,36 @@ impl Book {
 
 /// Where to go on. A new book begins with the first record there is.
 fn begin(connection: &Connection, spool: &Spool) -> Result<Standing, BookError> {
-    let first = || Standing { began: spool.first(), position: spool.first(), ..Standing::default() };
-    Ok(book::standing(connection)?.unwrap_or_else(first))
+    if let Some(standing) = book::standing(connection)? {
+        return Ok(standing);
+    }
+    let first = spool.first();
+    let closings = closings::all(connection)?;
+    if !closings.is_empty() {
+        // A book that was lost: rows of hours whose records are not all there would be wrong.
+        book::set_floor(connection, closings::first_whole_hour(&closings, first))?;
+    }
+    let open = closings.iter().rfind(|closing| closing.position <= first).map_or(Hour::FIRST, |it| it.hour);
+    Ok(Standing { began: first, position: first, open, ..Standing::default() })
+}
+
+/// How far a batch may go, and what it counts.
+#[derive(Clone, Copy)]
+struct Pace {
+    /// Where hours were closed the next time, when the book was made the first time.
+    closes_at: Option<Position>,
+    floor: Hour,
+    /// Records before it were rolled up by the hour, and are again.
+    hourly_before: Position,
+}
+
+impl Pace {
+    fn at(connection: &Connection, position: Position) -> Result<Self, BookError> {
+        let sql = "SELECT min(position) FROM closings WHERE position > ?1";
+        let next: Option<i64> = connection.query_row(sql, [position.0.cast_signed()], |row| row.get(0))?;
+        let (floor, hourly_before) = (book::floor(connection)?, book::hourly_before(connection)?);
+        Ok(Self { closes_at: next.map(|it| Position(it.cast_unsigned())), floor, hourly_before })
+    }
 }
 
 /// What goes into one transaction.
@@ -67,13 +98,16 @@ struct Batch {
 }
 
 impl Batch {
-    fn read(spool: &Spool, from: Standing) -> Result<Self, RollError> {
+    fn read(spool: &Spool, from: Standing, pace: Pace) -> Result<Self, RollError> {
         let end = spool.durable().0.min(from.position.0.saturating_add(RECORDS_MAX));
-        let mut tally = Tally::new(from.open);
+        let end = pace.closes_at.map_or(end, |position| end.min(position.0));
+        let mut tally = Tally::new(from.open, pace.floor);
         let mut rolled = Rolled { position: from.position, ..Rolled::default() };
         while rolled.position.0 < end && tally.len() < ROWS_MAX {
             let until = Position(end.min(rolled.position.0.saturating_add(CHUNK_RECORDS)));
-            let report = spool.read_until(rolled.position, until, |_, record| tally.count(record))?;
+            let report = spool.read_until(rolled.position, until, |position, record| {
+                tally.count(record, position < pace.hourly_before);
+            })?;
             rolled.records += report.read;
             rolled.holes += report.holes;
             rolled.torn += report.torn;
@@ -112,24 +146,25 @@ pub(super) fn add_rows(transaction: &Transaction<'_>, rows: &[Row]) -> Result<()
                        overage = overage + excluded.overage, \
                        overage_refunded = overage_refunded + excluded.overage_refunded";
     let sql = format!(
-        "INSERT INTO hours VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-         ON CONFLICT (hour, account, key, route, tier, marks) {ADD}"
+        "INSERT INTO quarters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+         ON CONFLICT (quarter, account, key, route, tier, unit, marks) {ADD}"
     );
     let mut insert = transaction.prepare(&sql)?;
     for Row { key, sums } in rows {
         let [a, b, c, d, e, f] = book::columns(sums)?;
         let (account, key_serial) = (key.account.cast_signed(), key.key.cast_signed());
-        let (hour, marks) = (key.hour.number(), key.marks.number());
-        insert.execute((hour, account, key_serial, key.route, key.tier, marks, a, b, c, d, e, f))?;
+        let (quarter, unit, marks) = (key.quarter.number(), key.unit.number(), key.marks.number());
+        insert.execute((quarter, account, key_serial, key.route, key.tier, unit, marks, a, b, c, d, e, f))?;
     }
     let sql = format!(
-        "INSERT INTO account_hours VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-         ON CONFLICT (account, hour, marks) {ADD}"
+        "INSERT INTO account_quarters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+         ON CONFLICT (account, quarter, unit, marks) {ADD}"
     );
     let mut insert = transaction.prepare(&sql)?;
-    for ((account, hour, marks), sums) in tally::by_account(rows) {
+    for ((account, quarter, unit, marks), sums) in tally::by_account(rows) {
         let [a, b, c, d, e, f] = book::columns(&sums)?;
-        insert.execute((account.cast_signed(), hour.number(), marks.number(), a, b, c, d, e, f))?;
+        let (quarter, unit, marks) = (quarter.number(), unit.number(), marks.number());
+        insert.execute((account.cast_signed(), quarter, unit, marks, a, b, c, d, e, f))?;
     }
     Ok(())
 }

@@ -1,9 +1,12 @@
-//! One row of usage: whose, of what, in which hour, and how much.
+//! One row of usage: whose, of what, in which quarter of an hour, and how much.
 
 use std::ops::{AddAssign, BitOr};
 
+use sluicegate_core::key_env::KeyEnv;
+
 use crate::hour::Hour;
-use crate::record::{Flags, Kind, Record};
+use crate::quarter::Quarter;
+use crate::record::{Flags, Kind, Record, Unit};
 
 /// What is said of all records of a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -16,6 +19,12 @@ impl Marks {
     pub const LATE: Self = Self(1);
     /// They were decided while a part of the system was missing.
     pub const DEGRADED: Self = Self(1 << 1);
+    /// They were rolled up by the hour: the row holds all of its hour, and stands at the first quarter of it.
+    pub const HOURLY: Self = Self(1 << 2);
+    /// They are of a test key.
+    pub const TEST: Self = Self(1 << 3);
+    /// All of them.
+    const ALL: Self = Self((1 << 4) - 1);
 
     /// Whether all of `other` are in this set.
     pub const fn contains(self, other: Self) -> bool {
@@ -29,13 +38,19 @@ impl Marks {
 
     /// The marks of this number. Bits that mean nothing are not taken for marks.
     pub(crate) const fn from_number(number: u8) -> Option<Self> {
-        if number <= Self::LATE.0 | Self::DEGRADED.0 { Some(Self(number)) } else { None }
+        if number <= Self::ALL.0 { Some(Self(number)) } else { None }
     }
 
-    fn of(flags: Flags) -> Self {
+    fn of(record: &Record) -> Self {
         let known = [(Flags::LATE, Self::LATE), (Flags::DEGRADED, Self::DEGRADED)];
-        let set = known.into_iter().filter(|(flag, _)| flags.contains(*flag));
-        set.fold(Self::NONE, |marks, (_, mark)| marks | mark)
+        let set = known.into_iter().filter(|(flag, _)| record.flags.contains(*flag));
+        let env = if record.env == KeyEnv::Test { Self::TEST } else { Self::NONE };
+        set.fold(env, |marks, (_, mark)| marks | mark)
+    }
+
+    /// What the keys of its records are for.
+    pub const fn env(self) -> KeyEnv {
+        if self.contains(Self::TEST) { KeyEnv::Test } else { KeyEnv::Live }
     }
 }
 
@@ -47,11 +62,11 @@ impl BitOr for Marks {
     }
 }
 
-/// Whose usage, of what, in which hour. Numbers as records have them; 0: none.
+/// Whose usage, of what, in which quarter of an hour. Numbers as records have them; 0: none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RowKey {
-    /// The hour it is counted in.
-    pub hour: Hour,
+    /// The quarter it is counted in.
+    pub quarter: Quarter,
     /// The serial of the account.
     pub account: u64,
     /// The serial of the key.
@@ -60,6 +75,8 @@ pub struct RowKey {
     pub route: u32,
     /// The number of the tier's name.
     pub tier: u32,
+    /// What its amounts count.
+    pub unit: Unit,
     /// What is said of it.
     pub marks: Marks,
 }
@@ -67,11 +84,23 @@ pub struct RowKey {
 impl RowKey {
     /// Where a record is counted when the hours before `open` are closed.
     pub(crate) fn of(record: &Record, open: Hour) -> Self {
-        let decided = Hour::of(record.at);
-        let marks = Marks::of(record.flags);
-        let (hour, marks) = if decided < open { (open, marks | Marks::LATE) } else { (decided, marks) };
-        let Record { account, key, route, tier, .. } = *record;
-        Self { hour, account, key, route, tier, marks }
+        let decided = Quarter::of(record.at);
+        let marks = Marks::of(record);
+        let is_late = decided.hour() < open;
+        let (quarter, marks) =
+            if is_late { (Quarter::first_of(open), marks | Marks::LATE) } else { (decided, marks) };
+        let Record { account, key, route, tier, unit, .. } = *record;
+        Self { quarter, account, key, route, tier, unit, marks }
+    }
+
+    /// The same row as it was rolled up before there were quarters.
+    pub(crate) fn hourly(self) -> Self {
+        Self { quarter: Quarter::first_of(self.hour()), marks: self.marks | Marks::HOURLY, ..self }
+    }
+
+    /// The hour it is counted in.
+    pub const fn hour(&self) -> Hour {
+        self.quarter.hour()
     }
 }
 
@@ -135,7 +164,7 @@ impl AddAssign for Sums {
 /// One row of usage.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Row {
-    /// Whose usage, of what, in which hour.
+    /// Whose usage, of what, when.
     pub key: RowKey,
     /// How much.
     pub sums: Sums,

@@ -68,11 +68,11 @@ impl Book {
 }
 
 pub(super) fn next_unsealed(connection: &Connection) -> Result<Option<Hour>, BookError> {
-    let sql = "SELECT min(hour) FROM hours
-               WHERE hour > coalesce((SELECT max(hour) FROM sealed
-                                      WHERE hour < (SELECT max(hour) FROM closings)), -1)
-               AND hour < (SELECT max(hour) FROM closings)";
-    let next: Option<u32> = connection.prepare(sql)?.query_row([], |row| row.get(0))?;
+    let open = book::standing(connection)?.map_or(Hour::FIRST, |standing| standing.open);
+    let sql = "SELECT min(quarter) / 4 FROM quarters
+               WHERE quarter >= coalesce((SELECT max(hour) FROM sealed WHERE hour < ?1), -1) * 4 + 4
+               AND quarter < ?1 * 4";
+    let next: Option<u32> = connection.prepare(sql)?.query_row([open.number()], |row| row.get(0))?;
     next.map(book::hour).transpose()
 }
 

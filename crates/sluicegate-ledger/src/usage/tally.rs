@@ -4,24 +4,33 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::row::{Marks, Row, RowKey, Sums};
 use crate::hour::Hour;
-use crate::record::Record;
+use crate::quarter::Quarter;
+use crate::record::{Record, Unit};
 
 /// Records that are counted and not in the book yet.
 #[derive(Default)]
 pub(crate) struct Tally {
     /// The first hour that is not closed.
     open: Hour,
+    /// What lies before it is left out.
+    floor: Hour,
     rows: HashMap<RowKey, Sums>,
 }
 
 impl Tally {
-    pub(crate) fn new(open: Hour) -> Self {
-        Self { open, rows: HashMap::default() }
+    pub(crate) fn new(open: Hour, floor: Hour) -> Self {
+        Self { open, floor, rows: HashMap::default() }
     }
 
     #[inline]
-    pub(crate) fn count(&mut self, record: &Record) {
-        *self.rows.entry(RowKey::of(record, self.open)).or_default() += Sums::of(record);
+    pub(crate) fn count(&mut self, record: &Record, is_hourly: bool) {
+        let sums = Sums::of(record);
+        let key = RowKey::of(record, self.open);
+        let key = if is_hourly { key.hourly() } else { key };
+        // What says only that a permit is held or finished makes no row.
+        if key.hour() >= self.floor && sums != Sums::default() {
+            *self.rows.entry(key).or_default() += sums;
+        }
     }
 
     /// How many rows it has.
@@ -38,10 +47,10 @@ impl Tally {
 }
 
 /// What accounts have used in total, whatever the key, route and tier.
-pub(crate) fn by_account(rows: &[Row]) -> BTreeMap<(u64, Hour, Marks), Sums> {
+pub(crate) fn by_account(rows: &[Row]) -> BTreeMap<(u64, Quarter, Unit, Marks), Sums> {
     let mut accounts: BTreeMap<_, Sums> = BTreeMap::new();
     for Row { key, sums } in rows {
-        *accounts.entry((key.account, key.hour, key.marks)).or_default() += *sums;
+        *accounts.entry((key.account, key.quarter, key.unit, key.marks)).or_default() += *sums;
     }
     accounts
 }

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::chain::{self, Chain, Digest, FirstBad, PublicKey, Verified, VerifyError, audit};
-use sluicegate_ledger::{Flags, Kind, Position, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{Flags, Kind, Position, Record, Settlement, Spool, SpoolSettings, Unit};
 
 /// How many records a segment has.
 pub(crate) const RECORDS: u64 = 16;
@@ -30,10 +31,13 @@ pub(crate) fn record(number: u64) -> Record {
         key_number: 6,
         route: 7,
         tier: 8,
+        env: KeyEnv::Live,
+        unit: Unit::Requests,
         cost: number + 1,
         overage: 0,
         idempotency: None,
         flags: Flags::NONE,
+        settlement: Settlement::default(),
     }
 }
 

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::chain::audit::{Checker, Entry, Head};
 use sluicegate_ledger::chain::{Chain, Digest, VerifyError, verify};
-use sluicegate_ledger::{Flags, Kind, Ledger, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{Flags, Kind, Ledger, Record, Settlement, Spool, SpoolSettings, Unit};
 use sluicegate_testkit::dice::Dice;
 
 use crate::harm::{any, cases, hurt, index};
@@ -53,10 +54,13 @@ fn signed() -> tempfile::TempDir {
             key_number: 6,
             route: 7,
             tier: 8,
+            env: KeyEnv::Live,
+            unit: Unit::Requests,
             cost: 1,
             overage: 0,
             idempotency: None,
             flags: Flags::NONE,
+            settlement: Settlement::default(),
         });
     }
     spool.flush().unwrap();

@@ -6,11 +6,14 @@ use std::time::Duration;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectStore, ObjectStoreExt as _};
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::export::Named;
 use sluicegate_ledger::seal::Destination;
-use sluicegate_ledger::{Flags, Hour, Kind, Ledger, LedgerSettings, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{
+    Flags, Hour, Kind, Ledger, LedgerSettings, Record, Settlement, Spool, SpoolSettings, Unit,
+};
 use sluicegate_testkit::dice::Dice;
 
 use crate::harm::{any, cases, hurt};
@@ -36,10 +39,13 @@ fn charge(account: u64) -> Record {
         key_number: 6,
         route: 7,
         tier: 8,
+        env: KeyEnv::Live,
+        unit: Unit::Requests,
         cost: account * 100,
         overage: 0,
         idempotency: None,
         flags: Flags::NONE,
+        settlement: Settlement::default(),
     }
 }
 

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::usage::{Book, Query};
-use sluicegate_ledger::{Flags, Kind, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{Flags, Kind, Record, Settlement, Spool, SpoolSettings, Unit};
 use sluicegate_testkit::dice::Dice;
 
 use crate::harm::{any, cases, hurt, index, noise};
@@ -44,10 +45,13 @@ fn filled() -> tempfile::TempDir {
             key_number: 6,
             route: 7,
             tier: 8,
+            env: KeyEnv::Live,
+            unit: Unit::Requests,
             cost: 1 << (number % 40),
             overage: 0,
             idempotency: None,
             flags: Flags::NONE,
+            settlement: Settlement::default(),
         });
     }
     spool.close().unwrap();
@@ -116,8 +120,8 @@ fn expected(dir: &Path, tail: u64) -> (i128, u64) {
         let first: u64 = path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
         let bytes = fs::read(&path).unwrap();
         for (position, slot) in (first..tail).zip(bytes.chunks_exact(SLOT).skip(1)) {
-            let is_whole =
-                slot[..4] == checksum(slot, position) && slot[4] == 1 && (1..=3).contains(&slot[5]);
+            let is_known = slot[4] == 1 || (slot[4] == 2 && slot[84] == 1 && (1..=2).contains(&slot[85]));
+            let is_whole = slot[..4] == checksum(slot, position) && is_known && (1..=3).contains(&slot[5]);
             let cost = i128::from(u64::from_le_bytes(number(slot, 88)));
             match (is_whole, slot[5]) {
                 (true, 2) => total -= cost,

@@ -1,7 +1,11 @@
 //! Usage in every format.
 
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Row, RowAccessor};
 use serde_json::Value;
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_ledger::export::{Exported, Format, Named, StripeEvents};
+use sluicegate_ledger::quarter::quarters_of;
 use sluicegate_ledger::usage::Query;
 use sluicegate_ledger::{Flags, Kind, Record};
 
@@ -34,12 +38,17 @@ fn comma_separated_values_have_a_header_and_quotes_where_they_need_them() {
     let (text, exported) = export(&bed(), &Query::default(), &Format::Csv);
     assert_eq!(
         text,
-        "hour,account,key,route,tier,late,degraded,requests,charged,corrected,refunded,total,overage\n\
-         2026-09-21T13:00:00Z,,,,tier_2,false,false,1,10,0,0,10,0\n\
-         2026-09-21T13:00:00Z,acct_1,key_10,\"convert, \"\"fast\"\"\",tier_2,false,false,1,10,0,3,7,4\n\
-         2026-09-21T13:00:00Z,acct_1,key_10,route_5,tier_2,false,true,1,10,0,0,10,0\n\
-         2026-09-21T14:00:00Z,acct_2,key_20,\"convert, \"\"fast\"\"\",tier_2,false,false,0,0,0,2,-2,0\n\
-         2026-09-21T15:00:00Z,acct_1,key_10,\"convert, \"\"fast\"\"\",tier_2,false,false,1,100,0,0,100,0\n"
+        "hour,account,key,route,tier,late,degraded,requests,charged,corrected,refunded,total,overage,\
+         start,unit,env\n\
+         2026-09-21T13:00:00Z,,,,tier_2,false,false,1,10,0,0,10,0,2026-09-21T13:00:00Z,requests,live\n\
+         2026-09-21T13:00:00Z,acct_1,key_10,\"convert, \"\"fast\"\"\",tier_2,false,false,1,10,0,3,7,4,\
+         2026-09-21T13:00:00Z,requests,live\n\
+         2026-09-21T13:00:00Z,acct_1,key_10,route_5,tier_2,false,true,1,10,0,0,10,0,\
+         2026-09-21T13:00:00Z,requests,live\n\
+         2026-09-21T14:00:00Z,acct_2,key_20,\"convert, \"\"fast\"\"\",tier_2,false,false,0,0,0,2,-2,0,\
+         2026-09-21T14:00:00Z,requests,live\n\
+         2026-09-21T15:00:00Z,acct_1,key_10,\"convert, \"\"fast\"\"\",tier_2,false,false,1,100,0,0,100,0,\
+         2026-09-21T15:00:00Z,requests,live\n"
     );
     assert_eq!((exported.rows, exported.open), (5, hour(2)));
     let nothing = Query { account: Some(77), ..Query::default() };
@@ -53,8 +62,11 @@ fn json_lines_say_the_same() {
     assert_eq!(lines.len(), 3);
     assert_eq!(lines[0]["route"], "convert, \"fast\"");
     assert_eq!((&lines[0]["total"], &lines[0]["overage"]), (&7.into(), &4.into()));
-    let (text, _) =
-        export(&bed(), &Query { hours: hour(0)..hour(1), ..Query::default() }, &Format::JsonLines);
+    let (text, _) = export(
+        &bed(),
+        &Query { quarters: quarters_of(&(hour(0)..hour(1))), ..Query::default() },
+        &Format::JsonLines,
+    );
     assert!(text.starts_with(r#"{"hour":"2026-09-21T13:00:00Z","account":null,"key":null,"#), "{text}");
 }
 
@@ -88,6 +100,46 @@ fn meter_events_leave_out_what_nobody_can_be_billed_for() {
     assert!(identifier.len() <= 100 && identifier.starts_with("sg_"), "{identifier}");
 }
 
+/// One request of a live key and one of a test key, in the last quarter of an hour.
+fn bed_with_test_key() -> Bed {
+    let bed = Bed::new();
+    let live = charge(at(0, 2_700), 1, 10);
+    append(&bed.spool, &live);
+    append(&bed.spool, &Record { env: KeyEnv::Test, cost: 5, ..live });
+    bed.ledger.close_due(&bed.spool, at(2, 0)).unwrap();
+    bed
+}
+
+#[test]
+fn test_keys_are_marked_in_every_export_and_never_billed() {
+    let bed = bed_with_test_key();
+    let (csv, _) = export(&bed, &Query::default(), &Format::Csv);
+    let marked: Vec<&str> = csv.lines().skip(1).filter_map(|line| line.split(",2026").last()).collect();
+    assert_eq!(marked, ["-09-21T13:45:00Z,requests,live", "-09-21T13:45:00Z,requests,test"], "{csv}");
+    let lines = |format: &Format| -> Vec<Value> {
+        let (text, _) = export(&bed, &Query::default(), format);
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let rows = lines(&Format::JsonLines);
+    assert_eq!((&rows[0]["env"], &rows[1]["env"]), (&"live".into(), &"test".into()));
+    assert_eq!((&rows[1]["unit"], &rows[1]["start"]), (&"requests".into(), &"2026-09-21T13:45:00Z".into()));
+    let events = lines(&Format::CloudEvents);
+    assert_eq!((&events[0]["data"]["env"], &events[0]["type"]), (&"live".into(), &"sluicegate.usage".into()));
+    assert_eq!((&events[1]["data"]["env"], &events[1]["data"]["unit"]), (&"test".into(), &"requests".into()));
+    assert_eq!(events[1]["type"], "sluicegate.usage.test", "a meter of `sluicegate.usage` does not count it");
+    assert_eq!(events[1]["time"], "2026-09-21T13:45:00Z");
+    assert_ne!(events[0]["id"], events[1]["id"]);
+    let rows = parquet_rows(&bed);
+    let marks = |row: &Row| (row.get_string(15).unwrap().clone(), row.get_string(16).unwrap().clone());
+    let requests = |env: &str| ("requests".to_owned(), env.to_owned());
+    assert_eq!(rows.iter().map(marks).collect::<Vec<_>>(), [requests("live"), requests("test")]);
+    let (text, exported) = export(&bed, &Query::default(), &Format::Stripe(StripeEvents::default()));
+    assert_eq!((exported.rows, exported.left_out), (1, 1), "nobody is billed for a test key");
+    let event: Value = serde_json::from_str(text.trim_end()).unwrap();
+    assert_eq!((&event["payload"]["env"], &event["payload"]["unit"]), (&"live".into(), &"requests".into()));
+    assert_eq!(event["timestamp"], 1_789_995_600 + 2_700);
+}
+
 #[test]
 fn a_name_that_cannot_be_told_stops_the_export() {
     let bed = bed();
@@ -96,18 +148,26 @@ fn a_name_that_cannot_be_told_stops_the_export() {
     assert!(error.to_string().contains("the name of account 2"), "{error}");
 }
 
-#[test]
-fn a_parquet_file_has_all_rows() {
-    use parquet::file::reader::{FileReader, SerializedFileReader};
-    use parquet::record::RowAccessor;
-    let bed = bed();
+fn parquet_rows(bed: &Bed) -> Vec<Row> {
     let mut out = Vec::new();
     bed.ledger.export(&Query::default(), &Format::Parquet, &*names(), &mut out).unwrap();
     let reader = SerializedFileReader::new(bytes::Bytes::from(out)).unwrap();
-    let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+    reader.get_row_iter(None).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_parquet_file_has_all_rows() {
+    let rows = parquet_rows(&bed());
     assert_eq!(rows.len(), 5);
-    let total = |row: &parquet::record::Row| row.get_long(13).unwrap();
+    let total = |row: &Row| row.get_long(13).unwrap();
     assert_eq!(rows.iter().map(total).sum::<i64>(), 10 + 7 + 10 - 2 + 100);
     assert_eq!(rows[1].get_string(1).unwrap(), "acct_1");
+    assert_eq!(
+        (rows[1].get_string(15).unwrap(), rows[1].get_string(16).unwrap()),
+        (&"requests".into(), &"live".into())
+    );
+    let (first, last) =
+        (rows[0].get_timestamp_millis(14).unwrap(), rows[4].get_timestamp_millis(14).unwrap());
+    assert_eq!((first, last), (1_789_995_600_000, 1_790_002_800_000));
     assert!(rows[0].get_string(1).is_err(), "callers without a key have no account");
 }

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::export::{Named, Names};
 use sluicegate_ledger::ledger::{Ledger, LedgerSettings};
 use sluicegate_ledger::seal::{Destination, S3Access, Sealer};
-use sluicegate_ledger::{Flags, Hour, Kind, Position, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{Flags, Hour, Kind, Position, Record, Settlement, Spool, SpoolSettings, Unit};
 
 /// 2026-09-21T13:00:00Z.
 const FIRST: u32 = 1_789_995_600;
@@ -34,10 +35,13 @@ pub(crate) fn charge(at: Timestamp, account: u64, cost: u64) -> Record {
         key_number: 1,
         route: 1,
         tier: 2,
+        env: KeyEnv::Live,
+        unit: Unit::Requests,
         cost,
         overage: 0,
         idempotency: None,
         flags: Flags::NONE,
+        settlement: Settlement::default(),
     }
 }
 
@@ -59,7 +63,7 @@ pub(crate) fn settings() -> LedgerSettings {
         node: Some("n1".to_owned()),
         grace: Nanos::ZERO,
         retain_records: Nanos::from_secs(7_200),
-        retain_hours: Nanos::from_secs(36_000),
+        retain_rollups: Nanos::from_secs(36_000),
     }
 }
 

@@ -39,7 +39,7 @@ fn reopen(dir: &Path) -> (Ledger, Spool) {
     let (ledger, spool) = open(dir);
     drop(ledger);
     let kept = Nanos::from_secs(500 * 86_400);
-    let settings = LedgerSettings { retain_hours: kept, ..settings() };
+    let settings = LedgerSettings { retain_rollups: kept, ..settings() };
     (Ledger::open(&dir.join("ledger"), settings).unwrap(), spool)
 }
 
@@ -128,7 +128,7 @@ fn check(dir: &Path, unwritten: &mut BTreeSet<u64>) {
     let read = wait(sealer.read_back(ALL_HOURS)).unwrap();
     assert!(read.missing.is_empty() && read.damaged.is_empty());
     let open = ledger.standing().unwrap().unwrap().open;
-    let closed = Totals::of_book(ledger.book(), ALL_HOURS.start..open, &*names()).unwrap();
+    let closed = Totals::of_book(ledger.book(), ALL_HOURS.start..open, &*names(), |_| true).unwrap();
     assert_eq!(compare(&closed, &read.totals), []);
     assert_eq!(ledger.query(&spool, &Query::default()).unwrap().sums.total(), expected);
     assert!(ledger.recount(&spool, ALL_HOURS).unwrap().miscounted.is_empty());

@@ -6,7 +6,7 @@ use sluicegate_ledger::reconcile::{Difference, Drift, Totals, compare, read_bill
 use crate::fixtures::{Bed, at, hour, names, wait};
 
 fn of_book(bed: &Bed) -> Totals {
-    Totals::of_book(bed.ledger.book(), ALL_HOURS, &*names()).unwrap()
+    Totals::of_book(bed.ledger.book(), ALL_HOURS, &*names(), |_| true).unwrap()
 }
 
 #[test]

@@ -4,9 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Flags, Idempotency, Kind, Position, ReadReport, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{
+    Flags, Idempotency, Kind, Position, ReadReport, Record, Settlement, Spool, SpoolSettings, Unit,
+};
 
 /// A record that says of all its fields which one it is.
 pub(crate) fn record(number: u64) -> Record {
@@ -22,10 +25,13 @@ pub(crate) fn record(number: u64) -> Record {
         key_number: (number % 11) as u32,
         route: (number % 13) as u32,
         tier: (number % 17) as u32,
+        env: KeyEnv::Live,
+        unit: Unit::Requests,
         cost: number,
         overage: number / 2,
         idempotency: number.is_multiple_of(2).then_some(Idempotency { key: number, request: number / 4 }),
         flags: if number.is_multiple_of(5) { Flags::LATE | Flags::DEGRADED } else { Flags::NONE },
+        settlement: Settlement::default(),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::fixtures::{Bed, at, charge, hour};
 const GRACE: Nanos = Nanos::from_secs(300);
 
 fn series(bed: &Bed) -> Vec<(Hour, i128)> {
-    bed.usage(&Query::default()).series.iter().map(|point| (point.start, point.sums.total())).collect()
+    bed.usage(&Query::default()).series.iter().map(|point| (point.start.hour(), point.sums.total())).collect()
 }
 
 #[test]
@@ -71,12 +71,12 @@ fn counting_again_from_the_records_gives_the_same_rows() {
 
     // Somebody edits a row.
     let connection = rusqlite::Connection::open(bed.dir.path().join("usage.db")).unwrap();
-    let edit = "UPDATE hours SET charged = charged + 1 WHERE hour = ?1 AND account = 7";
+    let edit = "UPDATE quarters SET charged = charged + 1 WHERE quarter = ?1 * 4 AND account = 7";
     assert!(connection.execute(edit, [hour(3).number()]).unwrap() > 0);
     let miscounted = bed.book.recount(&bed.spool, hour(0)..hour(9)).unwrap().miscounted;
     assert!(!miscounted.is_empty());
     for it in &miscounted {
-        assert_eq!((it.key.hour, it.key.account), (hour(3), 7));
+        assert_eq!((it.key.hour(), it.key.account), (hour(3), 7));
         assert_eq!(it.book.total(), it.records.total() + 1);
     }
     assert!(bed.book.recount(&bed.spool, hour(0)..hour(3)).unwrap().miscounted.is_empty());

@@ -1,18 +1,33 @@
 //! Records, spools and books, for all tests here.
 
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
+use sluicegate_ledger::quarter::quarters_of;
 use sluicegate_ledger::usage::{Book, Query, Usage};
-use sluicegate_ledger::{Flags, Hour, Kind, Position, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{
+    Flags, Hour, Kind, Position, Quarter, Record, Settlement, Spool, SpoolSettings, Unit,
+};
 
 /// 2026-09-21T13:00:00Z.
 pub(crate) const NOON: u32 = 1_789_995_600;
 
 pub(crate) fn hour(number: u32) -> Hour {
     Hour::of(at(number, 0))
+}
+
+/// All quarters from one hour to another.
+pub(crate) fn quarters(from: u32, to: u32) -> Range<Quarter> {
+    quarters_of(&(hour(from)..hour(to)))
+}
+
+/// The first quarter of an hour.
+pub(crate) fn start(number: u32) -> Quarter {
+    Quarter::first_of(hour(number))
 }
 
 /// So many seconds into an hour, counted from the first of these tests.
@@ -33,10 +48,13 @@ pub(crate) fn charge(at: Timestamp, account: u64, cost: u64) -> Record {
         key_number: 1,
         route: 3,
         tier: 4,
+        env: KeyEnv::Live,
+        unit: Unit::Requests,
         cost,
         overage: 0,
         idempotency: None,
         flags: Flags::NONE,
+        settlement: Settlement::default(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Usage by the hour, from outside: every record is counted once, whatever happens in between.
+//! Usage by the quarter of an hour, from outside: every record is counted once, whatever happens in between.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
 mod closing;
@@ -8,3 +8,4 @@ mod kill;
 mod model;
 mod querying;
 mod rolling;
+mod upgrade;

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use jiff::tz::TimeZone;
 use proptest::prelude::*;
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::time::Nanos;
 use sluicegate_ledger::usage::{Query, Step};
-use sluicegate_ledger::{Flags, Hour, Kind, Record};
+use sluicegate_ledger::{Flags, Hour, Kind, Quarter, Record};
 
-use crate::fixtures::{Bed, at, charge, hour};
+use crate::fixtures::{Bed, at, charge, hour, start};
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -21,26 +23,39 @@ enum Act {
 fn records() -> impl Strategy<Value = Record> {
     let kinds = prop_oneof![Just(Kind::Charge), Just(Kind::Refund), Just(Kind::Correction)];
     let flags = prop_oneof![4 => Just(Flags::NONE), 1 => Just(Flags::LATE), 1 => Just(Flags::DEGRADED)];
-    (kinds, flags, 0..8u32, 0..3u64, 0..3u64, 0..3u32, 0..1000u64).prop_map(
-        |(kind, flags, hour, account, key, route, cost)| {
-            let record = charge(at(hour, 11), account, cost);
-            Record { kind, flags, key, route, overage: cost / 3, ..record }
+    let env = prop_oneof![3 => Just(KeyEnv::Live), 1 => Just(KeyEnv::Test)];
+    (kinds, (flags, env), 0..8u32, 0..3u64, 0..3u64, 0..3u32, (0..1000u64, 0..3600u32)).prop_map(
+        |(kind, (flags, env), hour, account, key, route, (cost, second))| {
+            let record = charge(at(hour, second), account, cost);
+            Record { kind, flags, env, key, route, overage: cost / 3, ..record }
         },
     )
 }
 
+/// Zones that begin their days at a whole, a half and a quarter of an hour.
+fn zones() -> impl Strategy<Value = TimeZone> {
+    let zone = |name: &str| Just(TimeZone::get(name).unwrap());
+    prop_oneof![Just(TimeZone::UTC), zone("Asia/Kolkata"), zone("Asia/Kathmandu")]
+}
+
+/// So many quarters behind the first hour.
+fn later(quarters: u32) -> Quarter {
+    Quarter::new(start(0).number() + quarters).unwrap()
+}
+
 fn queries() -> impl Strategy<Value = Query> {
-    let step = prop_oneof![Just(Step::Hour), Just(Step::Day), Just(Step::Month)];
+    let step = prop_oneof![Just(Step::Quarter), Just(Step::Hour), Just(Step::Day), Just(Step::Month)];
     let part = |max: u32| proptest::option::of(0..max);
-    (part(3), part(3), part(3), 0..9u32, 0..9u32, step).prop_map(|(account, key, route, from, to, step)| {
-        Query {
+    (part(3), part(3), part(3), 0..36u32, 0..36u32, (step, zones())).prop_map(
+        |(account, key, route, from, to, (step, zone))| Query {
             account: account.map(u64::from),
             key: key.map(u64::from),
             route,
-            hours: hour(from)..hour(to),
+            quarters: later(from)..later(to),
             step,
-        }
-    })
+            zone,
+        },
+    )
 }
 
 fn acts() -> impl Strategy<Value = Vec<Act>> {
@@ -54,25 +69,25 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     proptest::collection::vec(act, 1..150)
 }
 
-/// Every record with the hour in which it counts.
+/// Every record with the quarter in which it counts.
 #[derive(Default)]
 struct Model {
     open: Hour,
-    counted: Vec<(Hour, Record)>,
+    counted: Vec<(Quarter, Record)>,
 }
 
 impl Model {
-    fn total(&self, query: &Query) -> (i128, BTreeMap<Hour, i128>) {
-        let mut series: BTreeMap<Hour, i128> = BTreeMap::new();
-        for (hour, record) in &self.counted {
+    fn total(&self, query: &Query) -> (i128, BTreeMap<Quarter, i128>) {
+        let mut series: BTreeMap<Quarter, i128> = BTreeMap::new();
+        for (quarter, record) in &self.counted {
             let wanted = query.account.is_none_or(|it| it == record.account)
                 && query.key.is_none_or(|it| it == record.key)
                 && query.route.is_none_or(|it| it == record.route)
-                && (query.hours.start..query.hours.end).contains(hour);
+                && query.quarters.contains(quarter);
             if wanted {
                 let cost = i128::from(record.cost);
                 let cost = if record.kind == Kind::Refund { -cost } else { cost };
-                *series.entry(query.step.start(*hour)).or_default() += cost;
+                *series.entry(query.step.start(*quarter, &query.zone)).or_default() += cost;
             }
         }
         (series.values().sum(), series)
@@ -90,7 +105,7 @@ proptest! {
             match act {
                 Act::Append(record) => {
                     bed.append(&record);
-                    model.counted.push((Hour::of(record.at).max(model.open), record));
+                    model.counted.push((Quarter::of(record.at).max(Quarter::first_of(model.open)), record));
                 }
                 Act::Roll => bed.roll(),
                 Act::Close(until) => {

@@ -1,9 +1,10 @@
 //! Asking: filters, steps, and an answer that does not wait for anything.
 
+use jiff::tz::TimeZone;
 use sluicegate_ledger::usage::{Query, Step};
 use sluicegate_ledger::{Hour, Record};
 
-use crate::fixtures::{Bed, at, charge, hour};
+use crate::fixtures::{Bed, at, charge, quarters};
 
 /// Two accounts with two keys and two routes each, over three days.
 fn filled() -> Bed {
@@ -30,11 +31,14 @@ fn filters_leave_what_was_asked_for_whether_it_is_rolled_up_or_not() {
         (Query { account: Some(2), key: Some(1), route: Some(2), ..all.clone() }, 72 * 212),
         (Query { route: Some(2), ..all.clone() }, 72 * (112 + 212)),
         (Query { key: Some(2), ..all.clone() }, 72 * (121 + 221)),
-        (Query { account: Some(1), hours: hour(5)..hour(7), ..all.clone() }, 2 * (111 + 112 + 121)),
-        (Query { account: Some(1), route: Some(1), hours: hour(5)..hour(7), ..all.clone() }, 2 * (111 + 121)),
+        (Query { account: Some(1), quarters: quarters(5, 7), ..all.clone() }, 2 * (111 + 112 + 121)),
+        (
+            Query { account: Some(1), route: Some(1), quarters: quarters(5, 7), ..all.clone() },
+            2 * (111 + 121),
+        ),
         (Query { account: Some(3), ..all.clone() }, 0),
-        (Query { hours: hour(7)..hour(5), ..all.clone() }, 0),
-        (Query { hours: hour(200)..hour(300), ..all }, 0),
+        (Query { quarters: quarters(7, 5), ..all.clone() }, 0),
+        (Query { quarters: quarters(200, 300), ..all }, 0),
     ];
     for _ in 0..2 {
         for (query, total) in &cases {
@@ -64,6 +68,30 @@ fn a_series_is_by_hour_day_or_month_and_in_order() {
         ["2026-09-21T00:00:00Z", "2026-09-22T00:00:00Z", "2026-09-23T00:00:00Z", "2026-09-24T00:00:00Z"]
     );
     assert_eq!(starts(Step::Month), ["2026-09-01T00:00:00Z"]);
+}
+
+/// Midnight in Kathmandu is at 18:15 UTC, and in Kolkata at 18:30.
+#[test]
+fn days_and_months_of_every_time_zone_begin_where_they_do() {
+    let bed = Bed::new();
+    let hour_18 = 29; // 2026-09-22T18:00:00Z, counted from the first hour of these tests.
+    for (minute, cost) in [(0, 1), (14, 10), (15, 100), (29, 1_000), (30, 10_000), (59, 100_000)] {
+        bed.append(&charge(at(hour_18, minute * 60 + 59), 1, cost));
+    }
+    for _ in 0..2 {
+        let days = |zone: &str| {
+            let zone = TimeZone::get(zone).unwrap();
+            let usage = bed.usage(&Query { step: Step::Day, zone, ..Query::default() });
+            usage.series.iter().map(|day| (day.start.to_string(), day.sums.total())).collect::<Vec<_>>()
+        };
+        let day = |start: &str, total: i128| (start.to_owned(), total);
+        assert_eq!(days("UTC"), [day("2026-09-22T00:00:00Z", 111_111)]);
+        let kathmandu = [day("2026-09-21T18:15:00Z", 11), day("2026-09-22T18:15:00Z", 111_100)];
+        assert_eq!(days("Asia/Kathmandu"), kathmandu);
+        let kolkata = [day("2026-09-21T18:30:00Z", 1_111), day("2026-09-22T18:30:00Z", 110_000)];
+        assert_eq!(days("Asia/Kolkata"), kolkata);
+        bed.roll();
+    }
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_ledger::usage::{Book, BookError, Query, RollError, Row, Sums};
 use sluicegate_ledger::{Flags, Kind, Position, Record, Spool, SpoolSettings};
 
-use crate::fixtures::{Bed, append, at, charge, hour, open_spool, settings};
+use crate::fixtures::{Bed, append, at, charge, hour, open_spool, quarters, settings, start};
 
 #[test]
 fn charges_corrections_and_refunds_come_to_what_was_used_in_the_end() {
@@ -22,13 +23,13 @@ fn charges_corrections_and_refunds_come_to_what_was_used_in_the_end() {
         assert_eq!((usage.sums.total(), usage.sums.net_overage()), (8, 5));
         // A refund is a record of its own, in the hour in which it was made.
         let series: Vec<_> = usage.series.iter().map(|point| (point.start, point.sums.total())).collect();
-        assert_eq!(series, [(hour(0), 13), (hour(1), -5)]);
+        assert_eq!(series, [(start(0), 13), (start(1), -5)]);
         bed.roll();
     }
 }
 
 #[test]
-fn rows_are_apart_by_account_key_route_tier_hour_and_marks() {
+fn rows_are_apart_by_account_key_route_tier_quarter_env_and_marks() {
     let bed = Bed::new();
     let one = charge(at(0, 0), 1, 1);
     let others = [
@@ -36,7 +37,8 @@ fn rows_are_apart_by_account_key_route_tier_hour_and_marks() {
         Record { key: 2, ..one },
         Record { route: 9, ..one },
         Record { tier: 9, ..one },
-        Record { at: at(1, 0), ..one },
+        Record { at: at(0, 900), ..one },
+        Record { env: KeyEnv::Test, ..one },
         Record { flags: Flags::LATE, ..one },
         Record { flags: Flags::DEGRADED | Flags::OWED, ..one },
     ];
@@ -48,15 +50,16 @@ fn rows_are_apart_by_account_key_route_tier_hour_and_marks() {
     bed.roll();
     let mut rows: Vec<Row> = Vec::new();
     bed.book
-        .each_row(hour(0)..hour(2), |row| -> Result<(), BookError> {
+        .each_row(quarters(0, 2), |row| -> Result<(), BookError> {
             rows.push(row);
             Ok(())
         })
         .unwrap();
-    assert_eq!(rows.len(), 8);
-    assert_eq!(rows.iter().filter(|row| row.sums.requests == 2).count(), 7);
+    assert_eq!(rows.len(), 9);
+    assert_eq!(rows.iter().filter(|row| row.sums.requests == 2).count(), 8);
     let usage = bed.usage(&Query::default());
-    assert_eq!((usage.late.total(), usage.degraded.total(), usage.sums.total()), (2, 2, 15));
+    assert_eq!((usage.late.total(), usage.degraded.total(), usage.test.total()), (2, 2, 2));
+    assert_eq!(usage.sums.total(), 17);
 }
 
 #[test]

@@ -41,7 +41,7 @@ where
         if index > 0 {
             document.push(',');
         }
-        answer::write(&mut document, &decision, permit);
+        answer::write(&mut document, &decision, permit.as_ref());
     }
     document.push_str("]}");
     Ok(reply::json(document))

@@ -29,6 +29,6 @@ where
     let mut decision = engine.decided(&check.request(), now).await;
     let permit = keep(engine, &mut decision, check.hold(), now);
     let mut document = String::with_capacity(answer::CAPACITY);
-    answer::write(&mut document, &decision, permit);
+    answer::write(&mut document, &decision, permit.as_ref());
     Ok(reply::json(document))
 }

@@ -8,7 +8,7 @@ use http::Request;
 use http_body::Body;
 use serde::de::MapAccess;
 use sluicegate_core::rule::Amount;
-use sluicegate_engine::{Engine, FinishError, PermitId};
+use sluicegate_engine::{Engine, Finished};
 
 use super::json::{Object, Seen, Value};
 use super::refusal::Refusal;
@@ -23,12 +23,11 @@ where
     let body = body::read(&mut request, BODY_BYTES_MAX).await?;
     let now = engine.now();
     let finish: Finish<'_> = json::read(&body)?;
-    // What is no permit is one that nobody has.
-    let permit = finish.permit.as_deref().and_then(PermitId::parse);
-    let permit = permit.ok_or(Refusal::Finish(FinishError::Unknown))?;
-    let finished = engine.finish_kept(permit, finish.status, finish.cost, now).map_err(Refusal::Finish)?;
-    let mut document = String::with_capacity(128);
-    let (reserved, settled) = (finished.reserved, finished.settled);
+    let permit = finish.permit.as_deref().unwrap_or_default();
+    let finished = engine.finish_kept(permit, finish.status, finish.cost, now).await;
+    let Finished { reserved, settled } = finished.map_err(Refusal::Finish)?;
+    // A permit that was accepted has no letter that needs escaping.
+    let mut document = String::with_capacity(64 + permit.len());
     let _ = write!(document, "{{\"permit\":\"{permit}\",\"reserved\":{reserved},\"settled\":{settled}}}");
     Ok(reply::json(document))
 }

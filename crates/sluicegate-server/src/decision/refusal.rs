@@ -22,7 +22,7 @@ pub(super) enum Refusal {
     NoSuchPath,
     /// There is, for other methods.
     Method { allow: &'static str },
-    /// A permit was not finished.
+    /// A permit was neither finished nor renewed.
     Finish(FinishError),
     /// The policy has no challenge, so nobody can pass it.
     NoSessions,
@@ -50,7 +50,11 @@ impl Refusal {
             Self::NoSuchPath => "not_found",
             Self::Method { .. } => "method_not_allowed",
             Self::Finish(FinishError::Unknown) => "unknown_permit",
-            Self::Finish(FinishError::Unavailable) | Self::CannotVerify => "unavailable",
+            Self::Finish(FinishError::TooLate | FinishError::Expired) => "permit_expired",
+            Self::Finish(FinishError::Finished) => "permit_finished",
+            Self::Finish(FinishError::Unavailable | FinishError::OtherNode) | Self::CannotVerify => {
+                "unavailable"
+            }
             Self::NoSessions => "challenge_not_configured",
             Self::ChallengeFailed => "challenge_failed",
             Self::GrpcNeedsHttp2 => "http_version_not_supported",
@@ -64,10 +68,12 @@ impl Refusal {
             Self::ChallengeFailed => 403,
             Self::NoSuchPath | Self::Finish(FinishError::Unknown) => 404,
             Self::Method { .. } => 405,
+            Self::Finish(FinishError::Finished) => 409,
+            Self::Finish(FinishError::TooLate | FinishError::Expired) => 410,
             Self::TooLarge { .. } => 413,
             Self::MediaType => 415,
             Self::NoSessions => 501,
-            Self::Finish(FinishError::Unavailable) | Self::CannotVerify => 503,
+            Self::Finish(FinishError::Unavailable | FinishError::OtherNode) | Self::CannotVerify => 503,
             Self::GrpcNeedsHttp2 => 505,
         }
     }
@@ -92,7 +98,7 @@ impl Refusal {
             Self::Method { allow } => {
                 reply.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
             }
-            Self::Finish(FinishError::Unavailable) | Self::CannotVerify => {
+            Self::Finish(FinishError::Unavailable | FinishError::OtherNode) | Self::CannotVerify => {
                 reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
             }
             _ => {}
@@ -108,7 +114,10 @@ impl Refusal {
             Self::NoSuchPath => "There is nothing here",
             Self::Method { .. } => "Not with this method",
             Self::Finish(FinishError::Unknown) => "No such permit",
+            Self::Finish(FinishError::TooLate | FinishError::Expired) => "The permit has expired",
+            Self::Finish(FinishError::Finished) => "The permit is finished",
             Self::Finish(FinishError::Unavailable) => "Cannot record",
+            Self::Finish(FinishError::OtherNode) => "Another node has this permit",
             Self::NoSessions => "No sessions are issued",
             Self::ChallengeFailed => "The challenge was not passed",
             Self::CannotVerify => "Cannot verify",
@@ -122,11 +131,9 @@ impl Refusal {
             Self::BrokenOff => "The body broke off before its end.".to_owned(),
             Self::TooLarge { bytes_max } => format!("The body may have at most {bytes_max} bytes."),
             Self::MediaType => "Send the body with \"Content-Type: application/json\".".to_owned(),
-            Self::NoSuchPath => {
-                "The decision API has /v1/check, /v1/check/batch, /v1/finish, /v1/forward-auth, \
-                 /v1/sessions and /health."
-                    .to_owned()
-            }
+            Self::NoSuchPath => "The decision API has /v1/check, /v1/check/batch, /v1/finish, /v1/renew, \
+                 /v1/forward-auth, /v1/sessions and /health."
+                .to_owned(),
             Self::Method { allow } => format!("Here the method is {allow}."),
             Self::Finish(error) => sentence(&error.to_string()),
             Self::NoSessions => {

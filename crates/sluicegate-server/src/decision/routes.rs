@@ -7,7 +7,7 @@ use sluicegate_engine::Engine;
 
 use super::refusal::Refusal;
 use super::sessions::Verifying;
-use super::{Reply, batch, check, finish, forward_auth, grpc, health, sessions};
+use super::{Reply, batch, check, finish, forward_auth, grpc, health, renew, sessions};
 use crate::listen::Peer;
 
 /// Answers one request.
@@ -24,6 +24,7 @@ where
         ("/v1/check", &Method::POST) => check::post(engine, request).await,
         ("/v1/check/batch", &Method::POST) => batch::post(engine, request).await,
         ("/v1/finish", &Method::POST) => finish::post(engine, request).await,
+        ("/v1/renew", &Method::POST) => renew::post(engine, request).await,
         ("/v1/forward-auth", _) => Ok(forward_auth::any(engine, request, peer).await),
         // In a box: it waits for others, and all that this takes would be moved with every answer.
         ("/v1/sessions", &Method::POST) => Box::pin(sessions::post(engine, verifying, request, peer)).await,
@@ -46,7 +47,7 @@ const NOT_POST: Refusal = Refusal::Method { allow: "POST" };
 #[cold]
 fn elsewhere(path: &str) -> Refusal {
     match path {
-        "/v1/check" | "/v1/check/batch" | "/v1/finish" | "/v1/sessions" => NOT_POST,
+        "/v1/check" | "/v1/check/batch" | "/v1/finish" | "/v1/renew" | "/v1/sessions" => NOT_POST,
         "/health" => Refusal::Method { allow: "GET, HEAD" },
         _ => Refusal::NoSuchPath,
     }

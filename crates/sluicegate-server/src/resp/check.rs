@@ -6,7 +6,7 @@ mod asked;
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::{Decision, Engine, Hold, Unsettled};
 
-pub(super) use asked::{number, unknown_option};
+pub(super) use asked::{lacks_value, number, unknown_option};
 
 use super::reply::Reply;
 use super::session::Session;
@@ -54,5 +54,5 @@ pub(super) fn write(
     reply: &mut Reply<'_>,
 ) {
     let permit = keep(engine, &mut decision, hold, now);
-    answer::write(&decision, permit, reply);
+    answer::write(&decision, permit.as_ref(), reply);
 }

@@ -2,35 +2,67 @@
 
 use sluicegate_core::rule::Amount;
 use sluicegate_core::time::Timestamp;
-use sluicegate_engine::{Engine, FinishError, PermitId};
+use sluicegate_engine::{FinishError, Finished};
 
 use super::check::{number, unknown_option};
 use super::reply::Reply;
+use super::session::Session;
+use super::waiting::{Late, Waiting};
 
 const NAME: &str = "SLUICEGATE.FINISH";
 
-pub(super) fn finish(engine: &Engine, args: &[&[u8]], now: Timestamp, reply: &mut Reply<'_>) {
+/// Finishes, and answers at once where no store has to be asked.
+pub(super) fn begin<'s: 'b, 'b>(
+    session: &mut Session<'s>,
+    args: &[&'b [u8]],
+    now: Timestamp,
+    reply: &mut Reply<'_>,
+) -> Option<Waiting<'b>> {
     let (permit, status, cost) = match read(args) {
         Ok(asked) => asked,
-        Err(wrong) => return reply.error(&wrong),
+        Err(wrong) => {
+            reply.error(&wrong);
+            return None;
+        }
     };
-    // What is no permit is one that nobody has.
-    let permit = std::str::from_utf8(permit).ok().and_then(PermitId::parse).ok_or(FinishError::Unknown);
-    let finished = permit
-        .and_then(|permit| engine.finish_kept(permit, status, cost, now).map(|finished| (permit, finished)));
+    // What is no text is no permit.
+    let permit = str::from_utf8(permit).unwrap_or_default();
+    let engine = &*session.service.engine;
+    if engine.is_shared() {
+        return Some(Box::pin(async move {
+            let finished = engine.finish_kept(permit, status, cost, now).await;
+            Late::Finished(permit.to_owned(), finished)
+        }));
+    }
+    write(permit, engine.finish_kept_here(permit, status, cost, now), reply);
+    None
+}
+
+/// Writes the answer.
+pub(super) fn write(permit: &str, finished: Result<Finished, FinishError>, reply: &mut Reply<'_>) {
     match finished {
-        Ok((permit, finished)) => {
+        Ok(finished) => {
             reply.map(3);
             reply.text("permit");
-            reply.text(&permit.to_string());
+            reply.text(permit);
             reply.text("reserved");
             reply.unsigned(finished.reserved);
             reply.text("settled");
             reply.unsigned(finished.settled);
         }
-        Err(error @ FinishError::Unknown) => reply.error(&format!("NOPERMIT {error}")),
-        Err(error @ FinishError::Unavailable) => reply.error(&format!("UNAVAILABLE {error}")),
+        Err(error) => refuse(error, reply),
     }
+}
+
+/// Says why a permit was neither finished nor renewed.
+pub(super) fn refuse(error: FinishError, reply: &mut Reply<'_>) {
+    let code = match error {
+        FinishError::Unknown => "NOPERMIT",
+        FinishError::TooLate | FinishError::Expired => "EXPIRED",
+        FinishError::Finished => "FINISHED",
+        FinishError::OtherNode | FinishError::Unavailable => "UNAVAILABLE",
+    };
+    reply.error(&format!("{code} {error}"));
 }
 
 type Finish<'b> = (&'b [u8], Option<u16>, Option<u64>);

@@ -9,7 +9,7 @@ use super::reply::{Protocol, Reply};
 use super::table::{self, OpenTo, Verb};
 use super::throttle::Throttles;
 use super::waiting::{Late, Waiting};
-use super::{auth, check, finish, greet, throttle};
+use super::{auth, check, finish, greet, renew, throttle};
 
 /// What is known of a connection.
 pub(super) struct Session<'s> {
@@ -71,16 +71,17 @@ impl<'s> Session<'s> {
         let late = match known.verb {
             Verb::Throttle => throttle::begin(self, args, now, &mut reply),
             Verb::Check => check::begin(self, args, now, &mut reply),
-            verb => return self.answer(verb, args, now, &mut reply),
+            Verb::Finish => finish::begin(self, args, now, &mut reply),
+            Verb::Renew => renew::begin(self, args, now, &mut reply),
+            verb => return self.answer(verb, args, &mut reply),
         };
         late.map_or(Begun::Answered, Begun::Waits)
     }
 
     /// Answers what needs no decision.
-    fn answer<'b>(&mut self, verb: Verb, args: &[&[u8]], now: Timestamp, reply: &mut Reply<'_>) -> Begun<'b> {
+    fn answer<'b>(&mut self, verb: Verb, args: &[&[u8]], reply: &mut Reply<'_>) -> Begun<'b> {
         match verb {
-            Verb::Throttle | Verb::Check => {}
-            Verb::Finish => finish::finish(&self.service.engine, args, now, reply),
+            Verb::Throttle | Verb::Check | Verb::Finish | Verb::Renew => {}
             Verb::Ping => greet::ping(args, reply),
             Verb::Echo => reply.bulk(args.first().copied().unwrap_or_default()),
             Verb::Hello => greet::hello(self, args, reply),
@@ -110,6 +111,10 @@ impl<'s> Session<'s> {
             Late::Throttled(asked, throttled) => throttle::write(&asked, &throttled, &mut reply),
             Late::Decided(decision, hold) => {
                 check::write(&self.service.engine, *decision, hold, now, &mut reply);
+            }
+            Late::Finished(permit, finished) => finish::write(&permit, finished, &mut reply),
+            Late::Renewed(renewed) => {
+                renew::write(renewed.as_deref().map_err(|error| *error), &mut reply);
             }
         }
     }

@@ -21,6 +21,7 @@ pub(super) enum Verb {
     Throttle,
     Check,
     Finish,
+    Renew,
     Ping,
     Echo,
     Hello,
@@ -53,11 +54,12 @@ const fn open(name: &'static str, verb: Verb, arity: i8) -> Known {
 }
 
 /// The commands. Those that come for every request stand first.
-const COMMANDS: [Known; 13] = [
+const COMMANDS: [Known; 14] = [
     // It says by itself what is wrong with the number of its arguments.
     Known { key: 1, ..known("cl.throttle", Verb::Throttle, -1) },
     known("sluicegate.check", Verb::Check, -1),
     known("sluicegate.finish", Verb::Finish, -2),
+    known("sluicegate.renew", Verb::Renew, 4),
     known("ping", Verb::Ping, -1),
     known("echo", Verb::Echo, 2),
     open("hello", Verb::Hello, -1),

@@ -47,7 +47,7 @@ impl Throttles {
     #[cold]
     fn make(&mut self, engine: &Engine, numbers: Numbers) -> Result<&Ready, Wrong<'static>> {
         let (bucket, name, rule) = numbers.limit()?;
-        let throttle = engine.throttle(&name, &rule).map_err(Wrong::TooMany)?;
+        let throttle = engine.throttle(&name, &rule);
         let ready = Ready { numbers, bucket, throttle };
         let index = if self.at_hand.is_full() {
             let index = self.oldest;

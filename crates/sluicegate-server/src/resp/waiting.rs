@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
-use sluicegate_engine::{Decision, Hold, Throttled};
+use sluicegate_engine::{Decision, FinishError, Finished, HandedPermit, Hold, Throttled};
 
 use super::reply::Protocol;
 use super::throttle::Asked;
@@ -18,6 +18,10 @@ pub(super) enum Late {
     Throttled(Asked, Throttled),
     /// A decision, and whether somebody will finish it.
     Decided(Box<Decision>, Hold),
+    /// A permit, and what became of it.
+    Finished(String, Result<Finished, FinishError>),
+    /// A permit that replaces another.
+    Renewed(Result<Box<HandedPermit>, FinishError>),
 }
 
 /// The commands of one turn that are waited for. All are begun before any is waited for.

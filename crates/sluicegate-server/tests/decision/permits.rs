@@ -54,14 +54,14 @@ fn a_permit_is_finished_once_and_ends_by_itself() {
     let first = held(&mut place, "free");
     let second = held(&mut place, "free");
     assert_eq!(finish(&mut place, &first, "").status, 200);
-    assert_eq!(finish(&mut place, &first, ",\"cost\":0").status, 404);
-    place.at(60_000);
+    assert_eq!(finish(&mut place, &first, ",\"cost\":0").member("/settled"), 4);
+    // A day after its lease has ended it is too late.
+    place.at(60_000 + 86_400_001);
     let ended = finish(&mut place, &second, ",\"cost\":0");
-    assert_eq!((ended.status, ended.member("/error")), (404, "unknown_permit".into()));
+    assert_eq!((ended.status, ended.member("/error")), (410, "permit_expired".into()));
     for junk in ["", "permit_", "dec_0000000000000000000000000", "permit_zzzzzzzzzzzzzzzzzzzzzzzzzz"] {
         assert_eq!(finish(&mut place, junk, "").status, 404, "{junk}");
     }
-    assert_eq!(place.used("free"), 8);
     place.matches("unknown_permit.txt");
 }
 
@@ -87,13 +87,12 @@ fn the_repeat_of_a_request_in_flight_has_its_permit_and_is_settled_once() {
     let body = r#"{"key":"<free>","cost":4,"hold":true,"idempotency_key":"a"}"#;
     let first = permit(&place.check(body));
     let repeat = permit(&place.check(body));
-    assert_eq!(first, repeat);
     assert_eq!(
         finish(&mut place, &first, ",\"cost\":6").body,
         format!("{{\"permit\":\"{first}\",\"reserved\":4,\"settled\":6}}")
     );
     assert_eq!(place.used("free"), 6);
-    assert_eq!(finish(&mut place, &repeat, ",\"cost\":6").status, 404);
+    assert_eq!(finish(&mut place, &repeat, ",\"cost\":9").member("/settled"), 6);
     assert_eq!(place.used("free"), 6);
 }
 
@@ -106,4 +105,29 @@ fn the_repeat_of_a_finished_request_is_not_settled_again() {
     let repeat = permit(&place.check(body));
     assert_eq!(finish(&mut place, &repeat, ",\"cost\":6").status, 200);
     assert_eq!(place.used("free"), 6);
+}
+
+#[test]
+fn a_permit_is_held_for_as_long_as_the_service_says_and_renewed() {
+    let mut place = Place::new(PLANS).caller("single");
+    let check = r#"{"key":"<single>"}"#;
+    let first = place.check(r#"{"key":"<single>","hold_for":"10m"}"#);
+    assert_eq!(first.member("/permit_expires_ms"), 600_000);
+    place.at(599_999);
+    let renew = |permit: &str| format!("{{\"permit\":\"{permit}\",\"hold_for\":\"90s\"}}");
+    let renewed = place.post("/v1/renew", &renew(&permit(&first)));
+    assert_eq!(renewed.member("/permit_expires_ms"), 90_000);
+    place.at(689_998);
+    assert_eq!(place.check(check).member("/error"), "concurrency_limited");
+    assert_eq!(finish(&mut place, &permit(&renewed), ",\"status\":200").status, 200);
+    assert_eq!(place.post("/v1/renew", &renew(&permit(&renewed))).member("/error"), "permit_finished");
+    let last = place.check(check);
+    assert_eq!(last.member("/allowed"), true);
+    place.at(689_998 + 60_000);
+    assert_eq!(place.post("/v1/renew", &renew(&permit(&last))).member("/error"), "permit_expired");
+    assert_eq!(place.post("/v1/renew", &renew("junk")).member("/error"), "unknown_permit");
+    for body in [r#"{"permit":"a"}"#, r#"{"hold_for":"1m"}"#, r#"{"permit":"a","hold_for":"25h"}"#] {
+        assert_eq!(place.post("/v1/renew", body).status, 400, "{body}");
+    }
+    place.matches("renew.txt");
 }

@@ -10,7 +10,7 @@ use sluicegate_core::file;
 use sluicegate_core::policy::{Network, Proxies, TierName};
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::identify::{DailyHash, SessionKeys};
-use sluicegate_engine::{Clock, Engine, EngineParts};
+use sluicegate_engine::{Clock, Engine, EngineParts, PermitKey};
 use sluicegate_ledger::{Spool, SpoolSettings};
 use sluicegate_server::decision::DecisionService;
 use sluicegate_store::database::Database;
@@ -28,6 +28,8 @@ pub(crate) struct Place {
     /// Callers by the name that stands for their key: `<free>`.
     keys: Vec<(String, String)>,
     transcript: String,
+    /// Permits as they were given: none is twice the same.
+    permits: Vec<String>,
     _dir: TempDir,
 }
 
@@ -64,6 +66,7 @@ impl Place {
             spool: Spool::open(&dir.path().join("spool"), settings).unwrap(),
             homes,
             sessions: SessionKeys::new(b"secret", &[]),
+            permits: PermitKey::new(b"secret"),
             daily: DailyHash::new(b"secret"),
             proxies: Proxies { trusted: vec![Network::parse("127.0.0.0/8").unwrap()], ..Proxies::default() },
             clock: |_| Clock::fixed(NOW),
@@ -73,7 +76,7 @@ impl Place {
         };
         let engine = Arc::new(Engine::open(parts, |_| ()).unwrap().0);
         let service = DecisionService::new(Arc::clone(&engine));
-        Self { service, engine, keys: Vec::new(), transcript: String::new(), _dir: dir }
+        Self { service, engine, keys: Vec::new(), transcript: String::new(), permits: Vec::new(), _dir: dir }
     }
 
     /// An account of this tier with one key, which `<tier>` stands for.
@@ -127,6 +130,14 @@ impl Place {
     /// Asks, and writes down what was asked and answered.
     pub(crate) fn told(&mut self, method: &str, uri: &str, headers: &[(&str, &str)], body: &str) -> Answered {
         let answered = self.ask(method, uri, headers, body);
+        self.note_permits(&answered.body);
+        let shown = |text: &str| {
+            let permits = self.permits.iter().zip(1..);
+            permits.fold(text.to_owned(), |text, (permit, number)| {
+                text.replace(permit.as_str(), &format!("permit_<{number}>"))
+            })
+        };
+        let (body, answer) = (shown(body), shown(&answered.body));
         let out = &mut self.transcript;
         writeln!(out, "> {method} {uri}").unwrap();
         headers.iter().for_each(|(name, value)| writeln!(out, "> {name}: {value}").unwrap());
@@ -137,11 +148,21 @@ impl Place {
         for (name, value) in &answered.headers {
             writeln!(out, "< {name}: {}", value.to_str().unwrap()).unwrap();
         }
-        if !answered.body.is_empty() {
-            writeln!(out, "< {}", answered.body).unwrap();
+        if !answer.is_empty() {
+            writeln!(out, "< {answer}").unwrap();
         }
         out.push('\n');
         answered
+    }
+
+    fn note_permits(&mut self, answer: &str) {
+        for part in answer.split("\"permit\":\"").skip(1) {
+            let permit = part.split('"').next().unwrap_or_default().to_owned();
+            // What is no permit is shown as it was asked.
+            if permit.len() > 100 && !self.permits.contains(&permit) {
+                self.permits.push(permit);
+            }
+        }
     }
 
     pub(crate) fn post(&mut self, uri: &str, body: &str) -> Answered {

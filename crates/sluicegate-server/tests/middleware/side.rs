@@ -11,7 +11,7 @@ use sluicegate_core::file;
 use sluicegate_core::policy::{Proxies, TierName};
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::identify::{DailyHash, SessionKeys};
-use sluicegate_engine::{Clock, Engine, EngineParts};
+use sluicegate_engine::{Clock, Engine, EngineParts, PermitKey};
 use sluicegate_ledger::{Spool, SpoolSettings};
 use sluicegate_server::decision::DecisionService;
 use sluicegate_store::database::Database;
@@ -119,6 +119,7 @@ fn engine(dir: &TempDir, policy: &str) -> Arc<Engine> {
         spool: Spool::open(&dir.path().join("spool"), settings).unwrap(),
         homes,
         sessions: SessionKeys::new(b"secret", &[]),
+        permits: PermitKey::new(b"secret"),
         daily: DailyHash::new(b"secret"),
         proxies: Proxies::default(),
         clock: |_| Clock::fixed(NOW),

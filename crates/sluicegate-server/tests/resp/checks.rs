@@ -85,9 +85,9 @@ fn a_permit_is_finished_once_and_its_true_cost_settled() {
         permit.len()
     );
     assert_eq!(finished, expected);
-    let unknown = "-NOPERMIT there is no such open permit: it was finished, or has ended by itself\r\n";
-    assert_eq!(client.ask(&format!("SLUICEGATE.FINISH {permit}")), unknown);
-    assert_eq!(client.ask("SLUICEGATE.FINISH nonsense"), unknown);
+    // Every finish has the first answer.
+    assert_eq!(client.ask(&format!("SLUICEGATE.FINISH {permit} COST 9")), expected);
+    assert_eq!(client.ask("SLUICEGATE.FINISH nonsense"), "-NOPERMIT there is no such permit\r\n");
 
     let held = client.ask(&format!("SLUICEGATE.CHECK KEY {costly} COST 10 HOLD IDEMPOTENCY_KEY order-17"));
     let permit = field(&held, "permit").to_owned();
@@ -95,6 +95,25 @@ fn a_permit_is_finished_once_and_its_true_cost_settled() {
     assert!(finished.contains("reserved\r\n:10\r\n$7\r\nsettled\r\n:4\r\n"), "{finished}");
     let left = client.ask(&format!("SLUICEGATE.CHECK KEY {costly} PEEK"));
     assert!(left.contains("$5\r\nquota\r\n:100\r\n:96\r\n"), "{left}");
+}
+
+#[test]
+fn a_permit_is_held_for_as_long_as_it_is_said_and_renewed() {
+    let place = Place::start(POLICY);
+    let slot = place.customer("slot", "slots");
+    let mut client = place.client();
+    let first = client.ask(&format!("SLUICEGATE.CHECK KEY {slot} HOLD_FOR 10m"));
+    assert!(first.contains("$17\r\npermit_expires_ms\r\n:600000\r\n"), "{first}");
+    let permit = field(&first, "permit").to_owned();
+    let renewed = client.ask(&format!("SLUICEGATE.RENEW {permit} HOLD_FOR 1h"));
+    assert!(renewed.contains("$17\r\npermit_expires_ms\r\n:3600000\r\n"), "{renewed}");
+    client.ask(&format!("SLUICEGATE.FINISH {permit}"));
+    let finished = client.ask(&format!("SLUICEGATE.RENEW {permit} HOLD_FOR 1h"));
+    assert_eq!(finished, "-FINISHED the permit is finished\r\n");
+    let wrong = client.ask(&format!("SLUICEGATE.RENEW {permit} HOLD_FOR 25h"));
+    assert!(wrong.starts_with("-ERR SLUICEGATE.RENEW: HOLD_FOR must be a duration"), "{wrong}");
+    let option = client.ask(&format!("SLUICEGATE.RENEW {permit} HOLD 1h"));
+    assert!(option.ends_with("there are HOLD_FOR\r\n"), "{option}");
 }
 
 #[test]

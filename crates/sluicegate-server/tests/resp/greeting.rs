@@ -20,7 +20,7 @@ fn whoever_connects_is_answered_as_redis_answers() {
         ("CLIENT ID", ":1\r\n"),
         ("CLIENT SETNAME", "-ERR wrong number of arguments for 'client|setname' command\r\n"),
         ("CLIENT TRACKING ON", "-ERR unknown subcommand 'TRACKING'. Try CLIENT HELP.\r\n"),
-        ("COMMAND COUNT", ":13\r\n"),
+        ("COMMAND COUNT", ":14\r\n"),
         ("COMMAND DOCS", "*0\r\n"),
         (
             "COMMAND INFO cl.throttle get",
@@ -48,7 +48,7 @@ fn whoever_connects_is_answered_as_redis_answers() {
         info.contains("\r\nredis_version:7.4.0\r\n") && info.contains("\r\nsluicegate_mode:normal\r\n"),
         "{info}"
     );
-    assert!(client.ask("COMMAND").starts_with("*13\r\n*6\r\n$11\r\ncl.throttle\r\n"));
+    assert!(client.ask("COMMAND").starts_with("*14\r\n*6\r\n$11\r\ncl.throttle\r\n"));
 }
 
 #[test]

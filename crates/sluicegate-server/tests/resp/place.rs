@@ -9,7 +9,7 @@ use sluicegate_core::file;
 use sluicegate_core::policy::{Proxies, ServerSettings, TierName};
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::identify::{DailyHash, SessionKeys};
-use sluicegate_engine::{Clock, Engine, EngineParts};
+use sluicegate_engine::{Clock, Engine, EngineParts, PermitKey};
 use sluicegate_ledger::{Spool, SpoolSettings};
 use sluicegate_server::listen::{Listener, ServeSettings, Shutdown};
 use sluicegate_server::resp::{self, Password, RespService};
@@ -83,6 +83,7 @@ fn engine(policy: &str, dir: &TempDir) -> Engine {
         spool: Spool::open(&dir.path().join("spool"), settings).unwrap(),
         homes,
         sessions: SessionKeys::new(b"secret", &[]),
+        permits: PermitKey::new(b"secret"),
         daily: DailyHash::new(b"secret"),
         proxies: Proxies::default(),
         clock: |_| Clock::fixed(NOW),

@@ -6,6 +6,7 @@ use sluicegate_core::time::{Nanos, Timestamp};
 use super::column::{instant, nanos, whole, wide};
 use super::job::Company;
 use super::names::{meta, set_meta};
+use super::permits::{self, PermitRows};
 use super::{Database, DatabaseError, Pending};
 
 /// The meters of one home, as bytes. `B` is who has the bytes: owned to save them, lent when they are loaded.
@@ -47,6 +48,8 @@ pub struct Checkpoint {
     pub meters: Vec<MeterRow>,
     /// Charges by idempotency key.
     pub idempotency: Vec<IdempotencyRow>,
+    /// What became of permits that services hold.
+    pub permits: PermitRows,
     /// Up to which record of the ledger all of it counts.
     pub position: u64,
     /// When. What expired before is forgotten.
@@ -129,10 +132,11 @@ fn save(connection: &Connection, checkpoint: &Checkpoint) -> Result<(), Database
     if let Some(oldest) = checkpoint.now.as_nanos().checked_sub(IDEMPOTENCY.0) {
         connection.execute("DELETE FROM idempotency WHERE at <= ?1", [oldest.cast_signed()])?;
     }
+    permits::save(connection, &checkpoint.permits, checkpoint.now)?;
     set_meta(connection, POSITION, &checkpoint.position.to_be_bytes())
 }
 
-fn each_row(
+pub(super) fn each_row(
     connection: &Connection,
     sql: &str,
     mut each: impl FnMut(&Row<'_>) -> Result<(), DatabaseError>,

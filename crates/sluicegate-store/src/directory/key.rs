@@ -7,7 +7,7 @@ use sluicegate_core::time::Timestamp;
 
 use super::account::Account;
 use super::scopes::Scopes;
-use crate::key_text::{KeyHash, KeyId};
+use crate::key_text::{KeyEnv, KeyHash, KeyId};
 
 /// A credential of an account that is not revoked.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub struct Key {
     /// Its number among the keys of its account, never given again. A key keeps it, and its meters, when its secret
     /// is changed.
     pub number: NonZeroU32,
+    /// What it is for.
+    pub env: KeyEnv,
     /// What it is called.
     pub id: KeyId,
     /// Whose it is.
@@ -39,11 +41,18 @@ pub(crate) struct Previous {
 }
 
 impl Key {
+    /// Its number among the keys of its account together with its environment, as limits and records want it.
+    #[inline]
+    pub fn tagged_number(&self) -> NonZeroU32 {
+        self.env.tag(self.number)
+    }
+
     /// The same key with another secret.
     pub(crate) fn with_secret(&self, hash: KeyHash, previous: Option<Previous>) -> Self {
         Self {
             serial: self.serial,
             number: self.number,
+            env: self.env,
             id: self.id,
             account: Arc::clone(&self.account),
             scopes: self.scopes.clone(),

@@ -22,6 +22,8 @@ pub enum Deed {
     ConfirmClock,
     /// A store was taken over that had lost everything, or that was another one.
     AdoptStore,
+    /// Roll-ups were counted again from the records.
+    RepairRollups,
 }
 
 impl Deed {
@@ -33,6 +35,7 @@ impl Deed {
             Self::RepairMeter => "meter.repair",
             Self::ConfirmClock => "clock.confirm",
             Self::AdoptStore => "store.adopt",
+            Self::RepairRollups => "rollup.repair",
         }
     }
 }

@@ -35,13 +35,13 @@ unsafe impl Send for Array {}
 
 /// What probing an array for a home came to.
 pub(crate) enum Found<'a> {
-    /// Its cell, locked; claimed just now if `fresh`.
-    Held { cell: Held<'a, Home>, fresh: bool },
+    /// Its cell, locked.
+    Held(Held<'a, Home>),
     /// It is not here.
     Absent,
     /// It is not here, and there is no cell to claim.
     Full,
-    /// The array is being replaced.
+    /// It is not here, or not any more, and the array is being replaced.
     Moved,
 }
 
@@ -114,10 +114,15 @@ impl Array {
         homes
     }
 
-    /// Puts a home into an array that nobody else sees yet and that has room for it.
+    /// Every home has been moved out, one by one.
+    pub(crate) fn is_vacated(&mut self) {
+        self.vacated = true;
+    }
+
+    /// Puts a home into an array that has room for it.
     pub(crate) fn insert(&self, id: u128, home: Home) {
         match find(self.cells(), id, IfEmpty::Claim) {
-            Found::Held { mut cell, .. } => cell.with(|place| *place = home),
+            Found::Held(mut cell) => cell.with(|place| *place = home),
             Found::Absent | Found::Full | Found::Moved => {
                 unreachable!("the array was made to hold every home")
             }
@@ -147,13 +152,13 @@ pub(crate) fn find(cells: &[Cell<Home>], id: u128, if_empty: IfEmpty) -> Found<'
     for step in 0..cells.len() {
         match cells[(start + step) & mask].probe(id, if_empty) {
             Probe::Other => {}
-            Probe::Held { cell, fresh } => return Found::Held { cell, fresh },
+            Probe::Held(cell) => return Found::Held(cell),
             Probe::Empty => return Found::Absent,
-            Probe::Moved => return Found::Moved,
+            Probe::Moved | Probe::Closed => return Found::Moved,
         }
     }
     match if_empty {
         IfEmpty::Claim => Found::Full,
-        IfEmpty::Leave => Found::Absent,
+        IfEmpty::Leave | IfEmpty::Close => Found::Absent,
     }
 }

@@ -5,6 +5,7 @@
 
 use arrayvec::ArrayVec;
 use sluicegate_core::meter::{Meter, Moment, State, Step};
+use sluicegate_core::overage::OverageBaseline;
 use sluicegate_core::plan::{CHARGES_MAX, ChargePlan, Due};
 use sluicegate_core::rule::{Ask, Rule, Verdict};
 use sluicegate_core::settle::{Outcome, Readings, settle};
@@ -58,6 +59,13 @@ impl State for Beside<'_> {
                 (Step::Small(step), verdict)
             }
             Self::Fresh(meter) => meter.settle(rule, ask, moment),
+        }
+    }
+
+    fn baseline(&self, rule: &Rule, moment: &Moment<'_>) -> OverageBaseline {
+        match self {
+            Self::Kept(small) => small.baseline(rule, moment),
+            Self::Fresh(meter) => meter.baseline(rule, moment),
         }
     }
 

@@ -1,8 +1,9 @@
 //! A cell: one home, in one cache line, behind a lock of its own.
 //!
 //! A cell is empty until somebody claims it for a home, belongs to that home from then on, and is moved out
-//! exactly once when its array is replaced. Looking whose it is takes no lock; everything else does. Two
-//! threads therefore meet only where they decide for the same home, and then on one cache line.
+//! exactly once when its array is replaced; one that is empty then is closed. Looking whose it is takes no lock;
+//! everything else does. Two threads therefore meet only where they decide for the same home, and then on one
+//! cache line.
 
 use super::sync::{AtomicU32, AtomicU64, Guarded, Ordering, spin_loop, yield_now};
 
@@ -13,8 +14,10 @@ const EMPTY: u32 = 0;
 /// Some home's.
 const LIVE: u32 = 2;
 const LIVE_LOCKED: u32 = LIVE | LOCKED;
-/// Its array is being replaced; whoever comes here starts again in the new one.
+/// Its home was moved to another array. It still says whose it was.
 const MOVED: u32 = 4;
+/// It was empty when its array was replaced, and stays empty.
+const CLOSED: u32 = 8;
 
 /// How often a locked cell is looked at before the thread lets others run. A decision takes some fifty
 /// nanoseconds, so a lock that is held longer belongs to a thread that was interrupted.
@@ -36,14 +39,16 @@ unsafe impl<B: Send> Sync for Cell<B> {}
 /// What a cell is to somebody who looks for a home.
 #[derive(Debug)]
 pub(crate) enum Probe<'c, B> {
-    /// The home's cell, locked. It was claimed just now if `fresh`.
-    Held { cell: Held<'c, B>, fresh: bool },
+    /// The home's cell, locked.
+    Held(Held<'c, B>),
     /// Nobody's: the home is not in this array.
     Empty,
-    /// Another home's.
+    /// Another home's, or one that was another's.
     Other,
-    /// Being moved.
+    /// The home's, which was moved to another array.
     Moved,
+    /// Nobody's, and never will be: the home is not in this array.
+    Closed,
 }
 
 /// What to do with an empty cell.
@@ -51,6 +56,8 @@ pub(crate) enum Probe<'c, B> {
 pub(crate) enum IfEmpty {
     Claim,
     Leave,
+    /// Nobody may claim it any more: the home will be looked for, and claimed, in another array.
+    Close,
 }
 
 /// A locked cell. Dropping it unlocks.
@@ -69,36 +76,57 @@ impl<B> Cell<B> {
         loop {
             let state = self.state.load(Ordering::Acquire);
             match state {
-                LIVE | LIVE_LOCKED if !self.is_of(id) => return Probe::Other,
+                LIVE | LIVE_LOCKED | MOVED if !self.is_of(id) => return Probe::Other,
                 LIVE if self.lock_from(LIVE) => {
-                    return Probe::Held { cell: Held { cell: self, then: LIVE }, fresh: false };
+                    return Probe::Held(Held { cell: self, then: LIVE });
                 }
+                MOVED => return Probe::Moved,
+                CLOSED => return Probe::Closed,
                 EMPTY if if_empty == IfEmpty::Leave => return Probe::Empty,
+                EMPTY if if_empty == IfEmpty::Close => {
+                    if self.close() {
+                        return Probe::Closed;
+                    }
+                    pause(&mut spins);
+                }
                 EMPTY if self.lock_from(EMPTY) => {
                     self.claim(id);
-                    return Probe::Held { cell: Held { cell: self, then: LIVE }, fresh: true };
+                    return Probe::Held(Held { cell: self, then: LIVE });
                 }
-                _ if state & MOVED != 0 => return Probe::Moved,
                 // Somebody has it: perhaps for this home, perhaps claiming it right now.
                 _ => pause(&mut spins),
             }
         }
     }
 
-    /// Closes the cell for good and hands its home out, if it is one's: the first half of moving it.
+    /// Hands the home of the cell out, if it is one's, and closes the cell if it is empty: the first half of moving it.
     pub(crate) fn seal(&self) -> Option<(u128, Held<'_, B>)> {
         let mut spins = 0;
         loop {
-            let state = self.state.load(Ordering::Acquire);
-            if state & (LOCKED | MOVED) == 0 && self.lock_from(state) {
-                let held = Held { cell: self, then: MOVED };
-                return (state == LIVE).then(|| (self.id(), held));
+            match self.state.load(Ordering::Acquire) {
+                LIVE if self.lock_from(LIVE) => return Some((self.id(), Held { cell: self, then: MOVED })),
+                EMPTY if self.close() => return None,
+                MOVED | CLOSED => return None,
+                _ => pause(&mut spins),
             }
-            if state & MOVED != 0 {
-                return None;
-            }
-            pause(&mut spins);
         }
+    }
+
+    /// Locks the cell if it is some home's, whosever.
+    pub(crate) fn hold(&self) -> Option<Held<'_, B>> {
+        let mut spins = 0;
+        loop {
+            match self.state.load(Ordering::Acquire) {
+                LIVE if self.lock_from(LIVE) => return Some(Held { cell: self, then: LIVE }),
+                EMPTY | MOVED | CLOSED => return None,
+                _ => pause(&mut spins),
+            }
+        }
+    }
+
+    /// Closes an empty cell. Both this and a claim are a compare-and-swap from `EMPTY`: one of them succeeds.
+    fn close(&self) -> bool {
+        self.state.compare_exchange(EMPTY, CLOSED, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     #[inline]
@@ -126,6 +154,11 @@ impl<B> Cell<B> {
 }
 
 impl<B> Held<'_, B> {
+    /// Whose cell it is.
+    pub(crate) fn id(&self) -> u128 {
+        self.cell.id()
+    }
+
     /// The home, for as long as the lock is held.
     #[inline]
     pub(crate) fn with<R>(&mut self, f: impl FnOnce(&mut B) -> R) -> R {
@@ -168,13 +201,14 @@ mod loom_tests {
 
     fn add_one(cell: &Cell<u64>, id: u128) -> &'static str {
         match cell.probe(id, IfEmpty::Claim) {
-            Probe::Held { mut cell, .. } => {
+            Probe::Held(mut cell) => {
                 cell.with(|count| *count += 1);
                 "held"
             }
             Probe::Other => "other",
             Probe::Empty => "empty",
             Probe::Moved => "moved",
+            Probe::Closed => "closed",
         }
     }
 
@@ -219,11 +253,81 @@ mod loom_tests {
                 held.with(std::mem::take)
             });
             match other.join().unwrap() {
-                "held" => assert_eq!(moved, 1),
-                "moved" => assert_eq!(moved, 0),
+                "held" => {
+                    assert_eq!(moved, 1);
+                    assert!(matches!(cell.probe(7, IfEmpty::Claim), Probe::Moved));
+                }
+                "moved" | "closed" => {
+                    assert_eq!(moved, 0);
+                    assert!(matches!(cell.probe(7, IfEmpty::Claim), Probe::Closed));
+                }
                 outcome => panic!("{outcome}"),
             }
-            assert!(matches!(cell.probe(7, IfEmpty::Claim), Probe::Moved));
         });
+    }
+
+    /// One array of one cell is replaced by another. Whoever knows of both looks into the old one first, and closes it
+    /// where it finds nothing.
+    fn add_one_in_either(old: &Cell<u64>, new: &Cell<u64>) -> &'static str {
+        match old.probe(7, IfEmpty::Close) {
+            Probe::Held(mut cell) => {
+                cell.with(|count| *count += 1);
+                "old"
+            }
+            _ => add_one(new, 7),
+        }
+    }
+
+    fn count_in(cell: &Cell<u64>) -> u64 {
+        match cell.probe(7, IfEmpty::Leave) {
+            Probe::Held(mut cell) => cell.with(|count| *count),
+            _ => 0,
+        }
+    }
+
+    #[test]
+    fn loom_a_home_is_claimed_in_one_array_by_who_has_heard_of_the_new_one_and_who_has_not() {
+        loom::model(|| {
+            let arrays = Arc::new([Cell::<u64>::default(), Cell::<u64>::default()]);
+            let stale = {
+                let arrays = Arc::clone(&arrays);
+                thread::spawn(move || add_one(&arrays[0], 7))
+            };
+            let aware = add_one_in_either(&arrays[0], &arrays[1]);
+            // Whoever finds the cell closed starts again, and has counted nothing.
+            match (stale.join().unwrap(), aware) {
+                ("held", "old") => assert_eq!((count_in(&arrays[0]), count_in(&arrays[1])), (2, 0)),
+                ("closed", "held") => assert_eq!((count_in(&arrays[0]), count_in(&arrays[1])), (0, 1)),
+                outcomes => panic!("{outcomes:?}"),
+            }
+        });
+    }
+
+    #[test]
+    fn loom_a_home_that_moves_is_found_in_one_array_or_the_other() {
+        for was_there in [false, true] {
+            loom::model(move || {
+                let arrays = Arc::new([Cell::<u64>::default(), Cell::<u64>::default()]);
+                if was_there {
+                    add_one(&arrays[0], 7);
+                }
+                let aware = {
+                    let arrays = Arc::clone(&arrays);
+                    thread::spawn(move || add_one_in_either(&arrays[0], &arrays[1]))
+                };
+                if let Some((id, mut held)) = arrays[0].seal() {
+                    let home = held.with(std::mem::take);
+                    match arrays[1].probe(id, IfEmpty::Claim) {
+                        Probe::Held(mut cell) => cell.with(|count| {
+                            assert_eq!(*count, 0, "whoever looks for it waits until it was moved");
+                            *count = home;
+                        }),
+                        probe => panic!("{probe:?}"),
+                    }
+                }
+                assert!(["old", "held"].contains(&aware.join().unwrap()));
+                assert_eq!(count_in(&arrays[1]), 1 + u64::from(was_there));
+            });
+        }
     }
 }

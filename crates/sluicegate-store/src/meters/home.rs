@@ -7,14 +7,17 @@ use arrayvec::ArrayVec;
 use sluicegate_core::book::LimitId;
 use sluicegate_core::image::Written;
 use sluicegate_core::meter::{Meter, Moment, SmallMeter, State};
-use sluicegate_core::plan::{Charge, ChargePlan};
+use sluicegate_core::overage::OverageBaseline;
+use sluicegate_core::plan::{Charge, ChargePlan, SubjectClass};
+use sluicegate_core::rule::concurrency::SlotHold;
 use sluicegate_core::rule::{Ask, Rule, Verdict};
 use sluicegate_core::settle::{Outcome, Readings, settle};
 use sluicegate_core::time::{Nanos, Timestamp};
 
 use super::beside::settle_beside;
+use super::entries::{Entries, Entry};
 use super::image;
-use super::list::{Entry, settle_list};
+use super::list::{exact_place_of, renew_list, settle_list};
 use super::shared_book::SharedBook;
 use super::unwind::AbortOnUnwind;
 
@@ -33,7 +36,7 @@ pub(super) struct Small {
 
 /// Which half of the payload holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[repr(u32)]
+#[repr(u8)]
 enum Form {
     /// No meters. Zero, so that zeroed memory is a home without meters.
     #[default]
@@ -46,7 +49,7 @@ enum Form {
 /// A pointer that a cell can hold without the alignment that would cost it eight bytes.
 #[repr(C, packed(4))]
 #[derive(Clone, Copy)]
-struct ListPointer(*mut Vec<Entry>);
+struct ListPointer(*mut Entries);
 
 #[repr(C)]
 union Payload {
@@ -58,6 +61,10 @@ union Payload {
 #[repr(C)]
 pub(crate) struct Home {
     form: Form,
+    /// Whose it is. Zero, as in zeroed memory: an account's, or not known.
+    class: SubjectClass,
+    /// Whether the table has it in its count of homes.
+    is_counted: bool,
     payload: Payload,
 }
 
@@ -66,7 +73,8 @@ unsafe impl Send for Home {}
 
 impl Default for Home {
     fn default() -> Self {
-        Self { form: Form::None, payload: Payload { small: [Small::default(); SMALL_MAX] } }
+        let payload = Payload { small: [Small::default(); SMALL_MAX] };
+        Self { form: Form::None, class: SubjectClass::Account, is_counted: false, payload }
     }
 }
 
@@ -83,6 +91,30 @@ impl Drop for Home {
 }
 
 impl Home {
+    /// Whose it is.
+    #[inline]
+    pub(crate) fn class(&self) -> SubjectClass {
+        self.class
+    }
+
+    pub(crate) fn set_class(&mut self, class: SubjectClass) {
+        self.class = class;
+    }
+
+    #[inline]
+    pub(crate) fn is_counted(&self) -> bool {
+        self.is_counted
+    }
+
+    pub(crate) fn set_counted(&mut self, is_counted: bool) {
+        self.is_counted = is_counted;
+    }
+
+    /// Whether it has no meters.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.form == Form::None
+    }
+
     /// Settles a plan against the meters of this home.
     #[inline]
     pub(crate) fn settle(
@@ -105,8 +137,12 @@ impl Home {
         let Some(small) = self.small_mut().get_mut(..charges.len()) else {
             return if plan.is_plain() { None } else { settle_beside(self.small_mut(), plan, readings) };
         };
-        let ready = charges.iter().zip(&*small).all(|(charge, small)| small.is_ready_for(charge, plan.now));
-        ready.then(|| settle(plan, small, readings))
+        let is_ready = |small: &Small, charge: &Charge<'_>| small.is_ready_for(charge, plan.now);
+        let ready = match (charges, &*small) {
+            ([first, second], [one, other]) => is_ready(one, first) && is_ready(other, second),
+            _ => charges.iter().zip(&*small).all(|(charge, small)| is_ready(small, charge)),
+        };
+        if ready { Some(settle(plan, small, readings)) } else { None }
     }
 
     /// Settles any plan: meters that are new, large, or were written under other limits.
@@ -120,8 +156,36 @@ impl Home {
         self.with_list(|list| settle_list(list, plan, book, readings))
     }
 
-    /// Forgets the meters that say nothing any more, and says whether any are left.
-    pub(crate) fn forget_idle(&mut self, book: &SharedBook, now: Timestamp) -> Left {
+    /// Has the overage of the billed quota of a plan that was just settled be so much, whatever the limits of now say.
+    #[cold]
+    pub(crate) fn rebase(&mut self, plan: &ChargePlan<'_>, readings: &Readings, overage: u64) {
+        let mut charges = plan.charges().iter().zip(readings);
+        let billed = charges.find_map(|(charge, reading)| Some((charge, reading, charge.limit.included()?)));
+        let Some((charge, reading, included)) = billed else { return };
+        let baseline = OverageBaseline { recorded: overage, used: reading.used };
+        let baseline = baseline.for_included(included.get());
+        self.with_list(|list| {
+            if let Some(place) = exact_place_of(list, charge) {
+                list[place].meter.rebase(baseline);
+            }
+        });
+    }
+
+    /// Has the concurrency limits of a plan hold these slots.
+    #[cold]
+    pub(crate) fn renew_slots(&mut self, plan: &ChargePlan<'_>, holds: &[SlotHold], book: &SharedBook) {
+        self.with_list(|list| renew_list(list, plan, holds, book));
+    }
+
+    /// Forgets the meters that say nothing any more, and says whether any are left. Of a long list so many are looked
+    /// at, from the one before `from` down; the answer says from where to go on.
+    pub(crate) fn forget_idle(
+        &mut self,
+        book: &SharedBook,
+        now: Timestamp,
+        from: usize,
+        visits: usize,
+    ) -> (Left, Option<usize>) {
         let book = book.read();
         let says =
             |limit, meter: &Meter| book.rule(limit).is_some_and(|rule| meter.reset(rule, now) > Nanos::ZERO);
@@ -132,12 +196,15 @@ impl Home {
             })
         {
             // As most homes are in a sweep: nothing to forget, nothing to pack anew.
-            return if self.form == Form::None { Left::Nothing } else { Left::Meters };
+            return (self.left(), None);
         }
-        self.with_list(|list| {
-            list.retain(|entry| says(entry.limit, &entry.meter));
-            if list.is_empty() { Left::Nothing } else { Left::Meters }
-        })
+        let next =
+            self.with_list(|list| list.retain_before(from, visits, |entry| says(entry.limit, &entry.meter)));
+        (self.left(), next)
+    }
+
+    pub(crate) fn left(&self) -> Left {
+        if self.is_empty() { Left::Nothing } else { Left::Meters }
     }
 
     /// Whether a meter counts in a period that begins after `at`.
@@ -162,7 +229,7 @@ impl Home {
         let book = book.read();
         let before = into.len();
         let mut last = None;
-        image::begin(into);
+        image::begin(self.class, into);
         self.for_each(|entry| {
             if let (Written::Image, Some(rule)) = (image::encode(entry, &book, into), book.rule(entry.limit))
             {
@@ -175,10 +242,16 @@ impl Home {
         last
     }
 
+    /// Forgets every meter.
+    pub(crate) fn clear(&mut self) {
+        drop(self.take_list());
+        self.form = Form::None;
+    }
+
     /// Puts these meters in place of all there are.
     pub(crate) fn replace(&mut self, meters: Vec<Entry>) {
         drop(self.take_list());
-        self.pack(Box::new(meters));
+        self.pack(Box::new(meters.into()));
     }
 
     fn for_each(&mut self, mut f: impl FnMut(&Entry)) {
@@ -191,10 +264,10 @@ impl Home {
     }
 
     /// Calls `f` with the meters as a list, and packs them again afterwards.
-    fn with_list<R>(&mut self, f: impl FnOnce(&mut Vec<Entry>) -> R) -> R {
+    fn with_list<R>(&mut self, f: impl FnOnce(&mut Entries) -> R) -> R {
         let mut list = match self.take_list() {
             Some(list) => list,
-            None => Box::new(self.small_mut().iter().map(|small| small.entry()).collect()),
+            None => Box::new(self.small_mut().iter().map(|small| small.entry()).collect::<Vec<_>>().into()),
         };
         // An unwind here would forget the meters of the home.
         let whole = AbortOnUnwind;
@@ -204,8 +277,7 @@ impl Home {
         result
     }
 
-    #[expect(clippy::box_collection, reason = "the cell holds one pointer, not three words")]
-    fn pack(&mut self, list: Box<Vec<Entry>>) {
+    fn pack(&mut self, list: Box<Entries>) {
         let small: Option<ArrayVec<Small, SMALL_MAX>> =
             if list.len() <= SMALL_MAX { list.iter().map(Small::of).collect() } else { None };
         let Some(small) = small else {
@@ -233,8 +305,7 @@ impl Home {
         unsafe { &mut self.payload.small[..count] }
     }
 
-    #[expect(clippy::box_collection, reason = "the cell holds one pointer, not three words")]
-    fn take_list(&mut self) -> Option<Box<Vec<Entry>>> {
+    fn take_list(&mut self) -> Option<Box<Entries>> {
         if self.form != Form::List {
             return None;
         }
@@ -305,7 +376,7 @@ mod tests {
 
     fn limit(name: &str, axis: Axis, rule: Rule) -> Limit {
         let excess = Excess::Refuse(RefusalStatus::TooManyRequests);
-        Limit { name: LimitName::new(name).unwrap(), axis, per: Per::Account, rule, excess }
+        Limit { name: LimitName::new(name).unwrap(), axis, per: Per::Account, rule, excess, sold: None }
     }
 
     #[test]
@@ -334,7 +405,8 @@ mod tests {
             plan
         };
         home.settle(&plan_at(1_000), &book, &mut readings);
-        assert_eq!(home.forget_idle(&book, Timestamp::from_secs(1_060)), Left::Meters);
+        let swept = home.forget_idle(&book, Timestamp::from_secs(1_060), usize::MAX, usize::MAX);
+        assert_eq!(swept, (Left::Meters, None));
         assert_eq!(home.form, Form::One);
         home.settle(&plan_at(1_061), &book, &mut readings);
         assert!(home.settle_in_cell(&plan_at(1_062), &mut readings).is_some());

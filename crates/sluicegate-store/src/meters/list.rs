@@ -1,24 +1,18 @@
 //! Meters in a list: those that are new, large, more than a cell holds, or were written under limits edited since.
 
 use arrayvec::ArrayVec;
-use sluicegate_core::book::LimitId;
 use sluicegate_core::meter::{Meter, Readied};
 use sluicegate_core::plan::{CHARGES_MAX, Charge, ChargePlan, Due, Mode};
+use sluicegate_core::rule::Rule;
+use sluicegate_core::rule::concurrency::{SlotHold, SlotLease};
 use sluicegate_core::settle::{Outcome, Readings, settle};
 
+use super::entries::{Entries, Entry};
 use super::shared_book::SharedBook;
-
-/// A meter in the list of a home that has outgrown its cell.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    pub(crate) limit: LimitId,
-    pub(crate) sharer: u32,
-    pub(crate) meter: Meter,
-}
 
 /// Settles a plan against the meters of a list.
 pub(crate) fn settle_list(
-    list: &mut Vec<Entry>,
+    list: &mut Entries,
     plan: &ChargePlan<'_>,
     book: &SharedBook,
     readings: &mut Readings,
@@ -66,16 +60,39 @@ pub(crate) fn settle_list(
     // In the order of plans, in which they are looked for when they fit the cell again. Long lists stay as they are.
     if list.len() <= plan.charges().len() && !keeps_nothing(outcome, plan.mode) {
         list.sort_by_key(|entry| {
-            let place = plan.charges().iter().position(|charge| entry.is_exactly(charge));
+            let place = plan.charges().iter().position(|charge| is_exactly(entry, charge));
             place.unwrap_or(usize::MAX)
         });
     }
     outcome
 }
 
+/// Has the concurrency limits of a plan hold these slots.
+pub(crate) fn renew_list(list: &mut Entries, plan: &ChargePlan<'_>, holds: &[SlotHold], book: &SharedBook) {
+    for charge in plan.charges() {
+        let Rule::Concurrency { limit, lease } = &charge.limit.rule else { continue };
+        let until = |hold: &SlotHold| plan.now.plus(hold.hold.unwrap_or(*lease));
+        let leases: Vec<SlotLease> =
+            holds.iter().map(|hold| SlotLease { id: hold.id, until: until(hold) }).collect();
+        let place = place_of(list, charge, book).unwrap_or_else(|| {
+            let meter = Meter::fresh(&charge.limit.rule);
+            list.push(Entry { limit: charge.id, sharer: charge.sharer.get(), meter });
+            list.len() - 1
+        });
+        let entry = &mut list[place];
+        entry.limit = charge.id;
+        if !matches!(entry.meter, Meter::Slots(_)) {
+            entry.meter = Meter::fresh(&charge.limit.rule);
+        }
+        if let Meter::Slots(slots) = &mut entry.meter {
+            slots.renew_all(limit.get(), &leases, plan.now);
+        }
+    }
+}
+
 /// Makes the meters that exist ready to be asked.
 fn bring_up(
-    list: &[Entry],
+    list: &Entries,
     plan: &ChargePlan<'_>,
     places: &[Option<usize>],
     meters: &mut [Meter],
@@ -83,12 +100,12 @@ fn bring_up(
 ) -> Readied {
     let mut readied = Readied::AsItWas;
     for ((charge, place), meter) in plan.charges().iter().zip(places).zip(meters) {
-        let (rule, moment) = (&charge.limit.rule, plan.moment(charge));
+        let (terms, moment) = (charge.limit.terms(), plan.moment(charge));
         let changed = match place.map(|place| list[place].limit) {
             None => Readied::AsItWas,
-            Some(same) if same == charge.id => meter.bring_up(rule, rule, &moment),
-            Some(other) => match book.read().rule(other) {
-                Some(written) => meter.bring_up(written, rule, &moment),
+            Some(same) if same == charge.id => meter.bring_up(terms, terms, &moment),
+            Some(other) => match book.read().terms(other) {
+                Some(written) => meter.bring_up(written, terms, &moment),
                 None => Readied::AsItWas,
             },
         };
@@ -101,14 +118,19 @@ fn bring_up(
 
 /// Where the meter of a charge is. The book is asked only if none was written under the very limit: its lock
 /// is shared by all.
-fn place_of(list: &[Entry], charge: &Charge<'_>, book: &SharedBook) -> Option<usize> {
-    let mine = |entry: &&Entry| entry.sharer == charge.sharer.get();
-    let exact = list.iter().position(|entry| entry.is_exactly(charge));
-    if exact.is_some() || !list.iter().any(|entry| mine(&entry)) {
+fn place_of(list: &Entries, charge: &Charge<'_>, book: &SharedBook) -> Option<usize> {
+    let sharer = charge.sharer.get();
+    let exact = exact_place_of(list, charge);
+    if exact.is_some() || list.places_of(sharer).next().is_none() {
         return exact;
     }
     let book = book.read();
-    list.iter().position(|entry| mine(&entry) && book.is_named(entry.limit, &charge.limit.name))
+    list.places_of(sharer).find(|place| book.is_named(list[*place].limit, &charge.limit.name))
+}
+
+/// Where the meter of a charge is that was written under the very limit.
+pub(super) fn exact_place_of(list: &Entries, charge: &Charge<'_>) -> Option<usize> {
+    list.places_of(charge.sharer.get()).find(|place| is_exactly(&list[*place], charge))
 }
 
 /// Settles a plan against meters that were never used: what a home says that does not exist.
@@ -135,9 +157,7 @@ fn is_created(outcome: Outcome, due: Due, mode: Mode) -> bool {
     outcome.charges(due, mode) && !matches!(mode, Mode::Refund { .. })
 }
 
-impl Entry {
-    /// Whether it is the meter of `charge`, written under the very limit.
-    fn is_exactly(&self, charge: &Charge<'_>) -> bool {
-        self.limit == charge.id && self.sharer == charge.sharer.get()
-    }
+/// Whether an entry is the meter of `charge`, written under the very limit.
+fn is_exactly(entry: &Entry, charge: &Charge<'_>) -> bool {
+    entry.limit == charge.id && entry.sharer == charge.sharer.get()
 }

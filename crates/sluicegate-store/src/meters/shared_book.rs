@@ -24,6 +24,14 @@ impl SharedBook {
         known.unwrap_or_else(|| self.0.write().unwrap_or_else(PoisonError::into_inner).enter(limit))
     }
 
+    /// The number of `limit`, which is entered if it is new and there are fewer entries than so many.
+    pub(crate) fn enter_below(&self, limit: &Limit, entries_max: usize) -> LimitId {
+        let known = self.read().find(limit);
+        known.unwrap_or_else(|| {
+            self.0.write().unwrap_or_else(PoisonError::into_inner).enter_below(limit, entries_max)
+        })
+    }
+
     /// The book, for a moment.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, LimitBook> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)

@@ -1,46 +1,52 @@
-//! The table: partitions of homes, each an array that is replaced by a larger one when it fills.
+//! The table: partitions of homes, each an array that is replaced by another when it fills, or when many of its homes
+//! were forgotten.
 //!
-//! A thread finds its way with two loads and takes one lock, that of the cell. While an array is being
-//! replaced, whoever needs one of its homes waits; all other partitions go on. Arrays that were replaced are
-//! given back once no thread can still be looking at them.
+//! A thread finds its way with three loads and takes one lock, that of the cell. While a large array is being
+//! replaced, its homes move one by one, and whoever needs one waits for as long as that one takes at the most. Arrays
+//! that were replaced are given back once no thread can still be looking at them.
 
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_epoch::{Guard, pin};
 use sluicegate_core::book::LimitId;
-use sluicegate_core::limit::Limit;
-use sluicegate_core::plan::{ChargePlan, HomeId, Mode};
+use sluicegate_core::limit::{Axis, Limit};
+use sluicegate_core::plan::{ChargePlan, HomeId, Mode, SubjectClass};
 use sluicegate_core::settle::{Outcome, Readings};
-use sluicegate_core::time::Timestamp;
 
 use super::array::{Array, Found, find};
-use super::cell::{Cell, IfEmpty};
-use super::home::{Home, Left};
+use super::cell::{Cell, Held, IfEmpty};
+use super::home::Home;
 use super::list::settle_fresh;
 use super::shared_book::SharedBook;
-use super::unwind::AbortOnUnwind;
 
 mod images;
+mod place;
+mod recorded;
+mod resize;
+mod slots;
+mod sweep;
 
 pub use images::Imaged;
+pub use recorded::Limits;
+pub use sweep::Swept;
+
+use place::Place;
+use resize::{Arrays, Why};
 
 /// How many bits of a home's hash choose its partition. 64 partitions: few enough that a million homes lie on
-/// huge pages, many enough that replacing one at ten million takes milliseconds.
+/// huge pages, many enough that threads seldom meet where one grows.
 const PARTITION_BITS: u32 = 6;
 
 /// The smallest array.
 const LENGTH_LOG2_MIN: u32 = 3;
 
-/// Where the array of a partition is: its first cell, with the length's logarithm in the bits that alignment
-/// leaves free.
-struct Place(AtomicPtr<Cell<Home>>);
-
 /// What is rarely needed of a partition, away from what every decision reads.
 #[repr(align(128))]
 struct Upkeep {
-    array: Mutex<Array>,
-    homes: AtomicUsize,
+    arrays: Mutex<Arrays>,
+    /// How many homes there are of each class.
+    homes: [AtomicUsize; SubjectClass::ALL.len()],
 }
 
 /// The meters of many homes.
@@ -48,15 +54,6 @@ pub struct MeterTable {
     places: Box<[Place]>,
     upkeep: Box<[Upkeep]>,
     book: SharedBook,
-}
-
-/// What a sweep did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Swept {
-    /// Homes that were forgotten because all their meters had nothing to say any more.
-    pub forgotten: usize,
-    /// Homes that are left.
-    pub kept: usize,
 }
 
 impl Default for MeterTable {
@@ -81,7 +78,7 @@ impl MeterTable {
         let places = arrays.iter().map(Place::of).collect();
         let upkeep = arrays
             .into_iter()
-            .map(|array| Upkeep { array: Mutex::new(array), homes: AtomicUsize::new(0) })
+            .map(|array| Upkeep { arrays: Mutex::new(Arrays::new(array)), homes: Default::default() })
             .collect();
         Self { places, upkeep, book: SharedBook::default() }
     }
@@ -95,6 +92,28 @@ impl MeterTable {
     /// can only be peeked at.
     pub fn find(&self, limit: &Limit) -> LimitId {
         self.book.read().find(limit).unwrap_or(LimitId::UNKNOWN)
+    }
+
+    /// The number under which meters of a limit are kept that comes with the question. Those who ask make up numbers
+    /// at will, and every limit in the book is kept for good: beyond [`MeterTable::ASKED_BELOW`] entries limits whose
+    /// meters read alike share a number.
+    pub fn enter_asked(&self, limit: &Limit) -> LimitId {
+        self.book.enter_below(limit, Self::ASKED_BELOW)
+    }
+
+    /// Up to so many entries of the book, limits that come with the question have numbers of their own.
+    pub const ASKED_BELOW: usize = 65_536;
+
+    /// How many limits have numbers of their own.
+    pub fn limits(&self) -> usize {
+        self.book.read().len()
+    }
+
+    /// Whether there are so many homes of a class that a home which is new should be shared. Each partition has its
+    /// part of the bound, so that asking takes one load.
+    pub fn is_full_for(&self, home: HomeId, class: SubjectClass, homes_max: usize) -> bool {
+        let homes = self.upkeep[partition_of(home)].homes[class as usize].load(Ordering::Relaxed);
+        homes >= homes_max.div_ceil(self.upkeep.len())
     }
 
     /// Settles a plan: charges every meter it names, or none. What they say then goes into `readings`.
@@ -124,83 +143,55 @@ impl MeterTable {
             Mode::Peek | Mode::Refund { .. } => IfEmpty::Leave,
         };
         let guard = pin();
-        loop {
-            match find(self.cells(partition, &guard), plan.home.0, if_empty) {
-                Found::Held { mut cell, fresh } => {
-                    let outcome = cell.with(|home| home.settle(plan, &self.book, readings));
-                    if fresh {
-                        // Counted before the cell can be moved: whoever replaces the array counts what it moved.
-                        self.upkeep[partition].homes.fetch_add(1, Ordering::Relaxed);
-                    }
-                    if outcome.changes_meters(plan.mode) {
-                        then(outcome);
-                    }
-                    if fresh {
-                        drop(cell);
-                        self.grow_if_full(partition);
-                    }
-                    return outcome;
-                }
-                Found::Absent => return settle_nowhere(plan, readings, then),
-                Found::Full => self.grow(partition),
-                Found::Moved => drop(self.lock(partition)),
-            }
+        let Some(mut cell) = self.find_cell(partition, plan.home, if_empty, &guard) else {
+            return settle_nowhere(plan, readings, then);
+        };
+        let is_other_class = cell.with(|home| home.class() != plan.class);
+        if is_other_class && self.is_anothers(partition, plan, &mut cell) || refills_overflow(plan) {
+            drop(cell);
+            return settle_nowhere(plan, readings, then);
         }
+        let outcome = cell.with(|home| home.settle(plan, &self.book, readings));
+        let is_new = cell.with(|home| !home.is_counted());
+        if is_new {
+            cell.with(|home| self.set_counted(partition, home, true));
+        }
+        if outcome.changes_meters(plan.mode) {
+            then(outcome);
+        }
+        if is_new {
+            drop(cell);
+            self.make_room(partition);
+        }
+        outcome
     }
 
-    /// Forgets every home whose meters have nothing to say at `now`.
-    pub fn sweep(&self, now: Timestamp) -> Swept {
-        let mut swept = Swept::default();
-        for partition in 0..self.upkeep.len() {
-            let array = self.lock(partition);
-            let sweep = |homes: &mut Vec<(u128, Home)>| {
-                let before = homes.len();
-                homes.retain_mut(|(_, home)| home.forget_idle(&self.book, now) == Left::Meters);
-                swept.kept += homes.len();
-                swept.forgotten += before - homes.len();
-                fitting(homes.len())
-            };
-            self.replace(partition, array, sweep);
+    /// The home of a subject whose class is another than the plan's: whether the plan is not for it. A home that has no
+    /// class yet gets the plan's.
+    #[cold]
+    fn is_anothers(&self, partition: usize, plan: &ChargePlan<'_>, cell: &mut Held<'_, Home>) -> bool {
+        let class = cell.with(|home| home.class());
+        if class == SubjectClass::Account && matches!(plan.mode, Mode::Charge | Mode::Force) {
+            cell.with(|home| self.reclass(partition, home, plan.class));
         }
-        swept
-    }
-
-    /// Forgets every home with a meter that counts in a period that begins after `at`, and says which these were.
-    pub fn forget_ahead_of(&self, at: Timestamp) -> Vec<HomeId> {
-        let mut forgotten = Vec::new();
-        for partition in 0..self.upkeep.len() {
-            let array = self.lock(partition);
-            let forget = |homes: &mut Vec<(u128, Home)>| {
-                homes.retain_mut(|(id, home)| {
-                    let is_ahead = home.is_ahead_of(&self.book, at);
-                    if is_ahead {
-                        forgotten.push(HomeId(*id));
-                    }
-                    !is_ahead
-                });
-                fitting(homes.len())
-            };
-            self.replace(partition, array, forget);
-        }
-        forgotten
+        // The limits there are those of many; a plan for one would read them wrong.
+        class == SubjectClass::Overflow
     }
 
     /// Whether a home has meters.
     pub fn has(&self, home: HomeId) -> bool {
-        let partition = partition_of(home);
         let guard = pin();
-        loop {
-            match find(self.cells(partition, &guard), home.0, IfEmpty::Leave) {
-                Found::Held { .. } => return true,
-                Found::Absent | Found::Full => return false,
-                Found::Moved => drop(self.lock(partition)),
-            }
-        }
+        self.find_cell(partition_of(home), home, IfEmpty::Leave, &guard).is_some()
     }
 
     /// How many homes there are.
     pub fn homes(&self) -> usize {
-        self.upkeep.iter().map(|upkeep| upkeep.homes.load(Ordering::Relaxed)).sum()
+        (0..self.upkeep.len()).map(|partition| self.homes_in(partition)).sum()
+    }
+
+    /// How many homes there are of one class.
+    pub fn homes_of(&self, class: SubjectClass) -> usize {
+        self.upkeep.iter().map(|upkeep| upkeep.homes[class as usize].load(Ordering::Relaxed)).sum()
     }
 
     /// The memory of all cells. The lists of homes with more than two meters come on top.
@@ -213,62 +204,78 @@ impl MeterTable {
         (0..self.upkeep.len()).map(|partition| self.lock(partition).mapped_bytes()).sum()
     }
 
-    /// The cells of a partition. They stay valid for as long as the guard lives.
+    /// The cell of a home, locked. One that was claimed just now is not counted yet.
     #[inline]
-    fn cells<'g>(&self, partition: usize, _guard: &'g Guard) -> &'g [Cell<Home>] {
-        let (first, length) = self.places[partition].get();
-        // SAFETY: a place always holds an array of that length, and a replaced array is given back only after
-        // every guard that was alive at the time has gone.
-        unsafe { std::slice::from_raw_parts(first, length) }
-    }
-
-    #[cold]
-    fn grow_if_full(&self, partition: usize) {
-        let homes = self.upkeep[partition].homes.load(Ordering::Relaxed);
-        let (_, length) = self.places[partition].get();
-        if homes > Array::homes_max(length.trailing_zeros()) {
-            self.grow(partition);
-        }
-    }
-
-    #[cold]
-    fn grow(&self, partition: usize) {
-        let (seen, _) = self.places[partition].get();
-        let array = self.lock(partition);
-        // Another thread may have been faster.
-        if std::ptr::eq(array.first().as_ptr(), seen) {
-            let length_log2 = array.length_log2() + 1;
-            self.replace(partition, array, |_| length_log2);
-        }
-    }
-
-    /// Moves the homes of a partition into a new array. `choose` says which length it has, and may drop homes.
-    fn replace(
+    fn find_cell<'g>(
         &self,
         partition: usize,
-        mut array: MutexGuard<'_, Array>,
-        choose: impl FnOnce(&mut Vec<(u128, Home)>) -> u32,
-    ) {
-        // Half of a move would strand the homes that were taken out, and send whoever looks for one in circles.
-        let whole = AbortOnUnwind;
-        let mut homes = array.vacate();
-        let new = Array::new(choose(&mut homes));
-        self.upkeep[partition].homes.store(homes.len(), Ordering::Relaxed);
-        for (id, home) in homes {
-            new.insert(id, home);
+        home: HomeId,
+        if_empty: IfEmpty,
+        guard: &'g Guard,
+    ) -> Option<Held<'g, Home>> {
+        loop {
+            let (current, replaced) = self.places[partition].get(guard);
+            if let Some(replaced) = replaced
+                && let Some(cell) = find_replaced(replaced, home, if_empty)
+            {
+                return Some(cell);
+            }
+            match find(current, home.0, if_empty) {
+                Found::Held(cell) => return Some(cell),
+                Found::Absent => return None,
+                Found::Full => self.grow(partition, Why::NoCell),
+                Found::Moved => self.await_replacement(partition, current),
+            }
         }
-        self.places[partition].set(&new);
-        let old = std::mem::replace(&mut *array, new);
-        drop(array);
-        std::mem::forget(whole);
-        let guard = pin();
-        guard.defer(move || drop(old));
-        // Give memory back soon, not after some hundred more of these.
-        guard.flush();
     }
 
-    fn lock(&self, partition: usize) -> MutexGuard<'_, Array> {
-        self.upkeep[partition].array.lock().unwrap_or_else(PoisonError::into_inner)
+    fn homes_in(&self, partition: usize) -> usize {
+        self.upkeep[partition].homes.iter().map(|homes| homes.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Takes a home into the count of its class, or out of it, while its cell is held: whoever moves the cell may take
+    /// it off again.
+    #[cold]
+    fn set_counted(&self, partition: usize, home: &mut Home, is_counted: bool) {
+        let count = &self.upkeep[partition].homes[home.class() as usize];
+        if is_counted && !home.is_counted() {
+            count.fetch_add(1, Ordering::Relaxed);
+        } else if home.is_counted() && !is_counted {
+            count.fetch_sub(1, Ordering::Relaxed);
+        }
+        home.set_counted(is_counted);
+    }
+
+    fn reclass(&self, partition: usize, home: &mut Home, class: SubjectClass) {
+        let is_counted = home.is_counted();
+        self.set_counted(partition, home, false);
+        home.set_class(class);
+        self.set_counted(partition, home, is_counted);
+    }
+
+    fn lock(&self, partition: usize) -> MutexGuard<'_, Arrays> {
+        #[cfg(test)]
+        sweep::tests::lock_taken();
+        self.upkeep[partition].arrays.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a plan would give back to many what one of them was charged. A slot is one's own: it has an id.
+#[inline]
+fn refills_overflow(plan: &ChargePlan<'_>) -> bool {
+    plan.class == SubjectClass::Overflow
+        && matches!(plan.mode, Mode::Refund { .. })
+        && plan.charges().iter().any(|charge| charge.limit.axis != Axis::Concurrency)
+}
+
+/// The cell of a home in an array that is being replaced. Where it is not, and a cell is to be claimed for it, nobody
+/// can claim one there any more.
+#[cold]
+fn find_replaced<'g>(replaced: &'g [Cell<Home>], home: HomeId, if_empty: IfEmpty) -> Option<Held<'g, Home>> {
+    let if_empty = if if_empty == IfEmpty::Claim { IfEmpty::Close } else { if_empty };
+    match find(replaced, home.0, if_empty) {
+        Found::Held(cell) => Some(cell),
+        Found::Absent | Found::Full | Found::Moved => None,
     }
 }
 
@@ -281,36 +288,10 @@ fn settle_nowhere(plan: &ChargePlan<'_>, readings: &mut Readings, then: impl FnO
     outcome
 }
 
-impl Place {
-    fn of(array: &Array) -> Self {
-        Self(AtomicPtr::new(Self::tagged(array)))
-    }
-
-    fn tagged(array: &Array) -> *mut Cell<Home> {
-        array.first().as_ptr().map_addr(|address| address | array.length_log2() as usize)
-    }
-
-    fn set(&self, array: &Array) {
-        self.0.store(Self::tagged(array), Ordering::Release);
-    }
-
-    #[inline]
-    fn get(&self) -> (*const Cell<Home>, usize) {
-        const TAG: usize = align_of::<Cell<Home>>() - 1;
-        let tagged = self.0.load(Ordering::Acquire);
-        (tagged.map_addr(|address| address & !TAG), 1 << (tagged.addr() & TAG))
-    }
-}
-
 /// The highest bits of the lower half choose the partition, the lowest ones the cell within it. The lower
 /// half is known first, so the cell is on its way from memory while the hash of the other is finished.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
 fn partition_of(home: HomeId) -> usize {
     (home.0 as u64 >> (u64::BITS - PARTITION_BITS)) as usize
-}
-
-/// The length of the smallest array that takes so many homes.
-fn fitting(homes: usize) -> u32 {
-    (LENGTH_LOG2_MIN..usize::BITS).find(|log2| Array::homes_max(*log2) > homes).unwrap_or(LENGTH_LOG2_MIN)
 }

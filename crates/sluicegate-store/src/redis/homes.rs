@@ -31,7 +31,7 @@ pub use owed::{Away, Owed, StoreMode};
 pub use settings::{BreakerSettings, HomesSettings};
 
 use super::meters::{Ask, CallError, HomeCall, Meters, NodeId, Resolved, Seq, Settled};
-use active::{Active, Item, Joined};
+use active::{Active, Item, Joined, JoinedAll};
 use breaker::{Breaker, Heard, Tripped};
 use refusals::Refusals;
 use waiting::Waiting;
@@ -131,13 +131,46 @@ impl Homes {
         let item = Item { owed: owed.clone(), seat: Some(seat) };
         match shared.active.join(home, item, shared.settings.waiting_max) {
             Joined::First(item) => {
-                tokio::spawn(pump::pump(Arc::clone(shared), home, item));
+                tokio::spawn(pump::pump(Arc::clone(shared), home, vec![item]));
             }
             Joined::Waits => {}
             Joined::InDoubt => return Err(Away::InDoubt),
             Joined::Full => return Err(Away::Refused("too many requests wait for the same meters".into())),
         }
         Waiting { shared, owed, answer }.until(expiry.0.max(now + HURRY)).await
+    }
+
+    /// Renews slots of one home, all of them in one call. At most [`HomesSettings::batch_max`] at a time; what comes
+    /// beyond it is not asked. Must be called within a tokio runtime.
+    pub async fn renew(&self, home: HomeId, renewals: Vec<Owed>) -> Result<(), Away> {
+        let shared = &self.shared;
+        if shared.breaker.mode() == StoreMode::Degraded {
+            return Err(Away::Down);
+        }
+        let (mut items, mut answers) = (Vec::new(), Vec::new());
+        for owed in renewals.into_iter().take(shared.settings.batch_max.max(1)) {
+            let (seat, answer) = tokio::sync::oneshot::channel();
+            items.push(Item { owed, seat: Some(seat) });
+            answers.push(answer);
+        }
+        shared.counters.asks.add(items.len());
+        match shared.active.join_all(home, items, shared.settings.waiting_max) {
+            JoinedAll::First(items) => drop(tokio::spawn(pump::pump(Arc::clone(shared), home, items))),
+            JoinedAll::Waits => {}
+            JoinedAll::InDoubt => return Err(Away::InDoubt),
+            JoinedAll::Full => {
+                return Err(Away::Refused("too many requests wait for the same meters".into()));
+            }
+        }
+        for answer in answers {
+            answer.await.unwrap_or(Err(Away::InDoubt))?;
+        }
+        Ok(())
+    }
+
+    /// Whether it is not known yet what a call of this home did, or it is about to be undone.
+    pub fn is_in_doubt(&self, home: HomeId) -> bool {
+        self.shared.active.is_in_doubt(home)
     }
 
     /// Whether decisions go to the store at the moment.
@@ -169,7 +202,7 @@ impl Shared {
         let asks: Vec<Ask<'_>> = plans
             .iter()
             .zip(&owed)
-            .map(|(plan, owed)| Ask { plan, holder: owed.holder, name: owed.name })
+            .map(|(plan, owed)| Ask { plan, holder: owed.holder, name: owed.name, hold: owed.hold })
             .collect();
         let Some(seq) = self.next_seq() else { return (None, Err(CallError::Late(Seq::MAX))) };
         self.counters.calls.add(1);
@@ -228,7 +261,7 @@ impl Shared {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let home = correction.request.home;
         if let Some(first) = self.active.correct(home, correction) {
-            runtime.spawn(pump::pump(Arc::clone(self), home, first));
+            runtime.spawn(pump::pump(Arc::clone(self), home, vec![first]));
         }
     }
 }

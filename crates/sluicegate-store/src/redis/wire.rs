@@ -6,10 +6,10 @@
 //! numbers, nodes. The shape has for each meter its id (8 bytes), the place of its numbers (2 bytes), and the image
 //! of its limit behind its length (1 byte). A node: its id (8 bytes), the number and the time of its last call, and
 //! what came of that call behind its length (2 bytes): a byte for each plan, 0 admitted, 2 to 17 refused by that
-//! charge, 18 to 33 never fits that charge; 1 admitted with so much overage; 34 not what was expected, but that much
-//! remains; 35 with a decision (16 bytes) that the plan repeats, before how it came out; 36 its name is
-//! another request's; 254 this was a fence, with the number of
-//! the call it stands before and, behind 1 and the time of that call, what came of it; behind 0 nothing did.
+//! charge, 18 to 33 never fits that charge; 1 admitted, with the change of the overage (of a refund: by how much it
+//! fell); 34 not what was expected, but that much remains; 35 with a decision (16 bytes) that the plan repeats, before
+//! how it came out; 36 its name is another request's; 254 this was a fence, with the number of the call it stands
+//! before and, behind 1 and the time of that call, what came of it; behind 0 nothing did.
 //!
 //! A name: a hash of the request (8 bytes), the decision (16 bytes), until when it is remembered; how many attempts
 //! have not ended (2 bytes), how many were free, and 1 if one was answered (1 byte each). An older build wrote the
@@ -40,6 +40,7 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("script/wide.lua"),
     include_str!("script/entries.lua"),
     include_str!("script/slots.lua"),
+    include_str!("script/overdraft.lua"),
     include_str!("script/ask.lua"),
     include_str!("script/settle.lua"),
 );

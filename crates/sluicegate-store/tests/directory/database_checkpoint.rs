@@ -2,7 +2,9 @@
 
 use rusqlite::Connection;
 use sluicegate_core::time::Timestamp;
-use sluicegate_store::database::{Checkpoint, Database, IdempotencyRow, MeterRow};
+use sluicegate_store::database::{
+    Checkpoint, Database, FinishedRow, HeldRow, IdempotencyRow, MeterRow, PermitRows,
+};
 
 use crate::room::{Folder, time};
 
@@ -58,6 +60,7 @@ fn what_was_saved_is_loaded_to_the_last_bit() {
             meter((1 << 127) - 1, 7, time(3)),
         ],
         idempotency: vec![repeat(u128::MAX, u64::MAX, time(0)), repeat(5, 0, time(0)), repeat(5, 1, time(0))],
+        permits: PermitRows::default(),
         position: u64::MAX,
         now: time(0),
     };
@@ -83,6 +86,7 @@ fn the_next_one_adds_and_replaces_and_forgets_what_expired() {
         limits: vec![(1, vec![1])],
         meters: vec![meter(1, 1, time(10)), meter(2, 1, time(11)), meter(3, 1, time(10))],
         idempotency: vec![repeat(1, 1, time(0)), repeat(1, 2, time(1))],
+        permits: PermitRows::default(),
         position: 1,
         now: time(0),
     };
@@ -91,6 +95,7 @@ fn the_next_one_adds_and_replaces_and_forgets_what_expired() {
         limits: vec![(2, vec![2])],
         meters: vec![meter(3, 2, time(DAY + 1)), meter(4, 2, time(5))],
         idempotency: vec![repeat(2, 1, time(2))],
+        permits: PermitRows::default(),
         position: 2,
         now: time(10),
     };
@@ -116,6 +121,7 @@ fn a_checkpoint_that_fails_half_way_leaves_the_last_one() {
         limits: vec![(1, position.to_le_bytes().to_vec())],
         meters: (0..100).map(|home| row(home, position)).collect(),
         idempotency: vec![repeat(1, position, time(0))],
+        permits: PermitRows::default(),
         position,
         now: time(0),
     };
@@ -135,4 +141,48 @@ fn a_checkpoint_that_fails_half_way_leaves_the_last_one() {
     shell.execute_batch("DROP TRIGGER stop").unwrap();
     database.save_checkpoint(checkpoint(3)).wait().unwrap();
     assert_eq!(load(&database).position, 3);
+}
+
+#[test]
+fn permits_are_saved_with_it_and_the_first_answer_stays() {
+    let folder = Folder::new();
+    let database = Database::open(&folder.path()).unwrap();
+    let finished = |decision, settled, at| FinishedRow { decision, reserved: 5, settled, at };
+    let held = |decision, until| HeldRow {
+        decision,
+        home: u128::MAX,
+        account: u64::MAX,
+        key_number: 1,
+        route: 2,
+        tier: 3,
+        until,
+    };
+    let save = |permits, now| {
+        let checkpoint = Checkpoint { permits, now, ..Checkpoint::default() };
+        database.save_checkpoint(checkpoint).wait().unwrap();
+    };
+    let load = || {
+        let (mut all_finished, mut all_held) = (Vec::new(), Vec::new());
+        let watermark =
+            database.load_permits(|row| all_finished.push(row), |row| all_held.push(row)).unwrap();
+        (all_finished, all_held, watermark)
+    };
+    assert_eq!(load(), (Vec::new(), Vec::new(), 0));
+    let first = PermitRows {
+        finished: vec![finished(1, 2, time(0)), finished(2, 9, time(1))],
+        held: vec![held(3, time(50)), held(4, time(10)), held(5, time(50))],
+        ..PermitRows::default()
+    };
+    save(first, time(0));
+    let second = PermitRows {
+        finished: vec![finished(1, 7, time(2)), finished(3, 5, time(2))],
+        held: vec![held(5, time(90))],
+        forgotten: vec![2],
+        watermark_ms: 77,
+    };
+    save(second, time(10));
+    let expected = vec![finished(1, 2, time(0)), finished(3, 5, time(2))];
+    assert_eq!(load(), (expected, vec![held(5, time(90))], 77));
+    save(PermitRows::default(), time(2 * DAY));
+    assert_eq!(load(), (vec![finished(3, 5, time(2))], Vec::new(), 77));
 }

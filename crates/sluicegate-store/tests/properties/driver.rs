@@ -37,6 +37,11 @@ impl Driver {
         &self.limits[meter]
     }
 
+    /// Whether what a request costs in the end concerns a meter: slots are taken whatever it is.
+    pub(crate) fn counts_amounts(&self, meter: usize) -> bool {
+        !matches!(self.limits[meter].rule, Rule::Concurrency { .. })
+    }
+
     pub(crate) fn edit(&mut self, meter: usize, terms: &Terms) {
         self.limits[meter] = limit(meter, axis(meter), terms);
     }
@@ -121,5 +126,5 @@ fn sharer(limit: &Limit) -> Sharer {
 
 fn limit(meter: usize, axis: Axis, terms: &Terms) -> Limit {
     let name = LimitName::new(&format!("limit-{meter}")).unwrap();
-    Limit { name, axis, per: Per::Account, rule: terms.rule.clone(), excess: terms.excess }
+    Limit { name, axis, per: Per::Account, rule: terms.rule.clone(), excess: terms.excess, sold: terms.sold }
 }

@@ -1,8 +1,11 @@
 //! The table answers as the reference model does, to the unit and the nanosecond.
 
+use std::cmp::Ordering;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sluicegate_core::plan::{Expects, Mode};
+use sluicegate_core::rule::Amount;
 use sluicegate_core::settle::Outcome;
 use sluicegate_core::time::Timestamp;
 use sluicegate_testkit::model;
@@ -61,8 +64,14 @@ proptest! {
                     }
                 }
                 Event::Refund { ago } => {
-                    if let Some(charge) = admitted.len().checked_sub(ago + 1).map(|index| admitted.remove(index)) {
-                        refund(&driver, &mut home, &charge);
+                    if let Some(charge) = nth_last(&mut admitted, *ago) {
+                        refund(&driver, &mut home, &charge, charge.cost)?;
+                    }
+                }
+                Event::Finish { ago, cost } => {
+                    if let Some(mut charge) = nth_last(&mut admitted, *ago) {
+                        charge.meters.retain(|meter| driver.counts_amounts(*meter));
+                        finish(&driver, &mut home, &charge, *cost)?;
                     }
                 }
             }
@@ -102,12 +111,46 @@ fn compare(
     Ok(ours)
 }
 
-fn refund(driver: &Driver, home: &mut model::Home, charged: &Admitted) {
-    driver.ask(&charged.meters, charged.cost, Mode::Refund { charged_at: charged.at }, charged.slot);
+fn nth_last(admitted: &mut Vec<Admitted>, ago: usize) -> Option<Admitted> {
+    admitted.len().checked_sub(ago + 1).map(|index| admitted.remove(index))
+}
+
+/// Gives back so much of a charge.
+fn refund(
+    driver: &Driver,
+    home: &mut model::Home,
+    charged: &Admitted,
+    cost: u64,
+) -> Result<(), TestCaseError> {
+    let reserved = Amount::new(charged.cost).unwrap();
+    let mode = Mode::Refund { charged_at: charged.at, reserved };
+    let ours = driver.ask(&charged.meters, cost, mode, charged.slot);
+    let mut overage = 0;
     for meter in &charged.meters {
-        let charge = charge(driver, *meter, charged.cost);
-        home.refund(&charge, charged.slot, charged.at.as_nanos(), driver.now.as_nanos());
+        let charge = charge(driver, *meter, cost);
+        let (at, now) = (charged.at.as_nanos(), driver.now.as_nanos());
+        overage += home.refund(&charge, charged.cost, charged.slot, at, now);
     }
+    prop_assert_eq!(ours.outcome, Outcome::Admitted { overage });
+    Ok(())
+}
+
+/// Settles what a request cost in the end.
+fn finish(
+    driver: &Driver,
+    home: &mut model::Home,
+    charged: &Admitted,
+    cost: u64,
+) -> Result<(), TestCaseError> {
+    match cost.cmp(&charged.cost) {
+        Ordering::Less => refund(driver, home, charged, charged.cost - cost)?,
+        Ordering::Equal => {}
+        Ordering::Greater => {
+            let asked = Asked { meters: &charged.meters, cost: cost - charged.cost, expects: None };
+            compare(driver, home, &asked, Mode::Force, charged.slot)?;
+        }
+    }
+    Ok(())
 }
 
 fn charge(driver: &Driver, meter: usize, cost: u64) -> model::Charge {

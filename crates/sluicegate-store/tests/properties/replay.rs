@@ -90,6 +90,7 @@ fn tier(terms: &[Terms]) -> Tier {
             per: if axis(meter) == Axis::Rate { Per::Key } else { Per::Account },
             rule: terms.rule.clone(),
             excess: terms.excess,
+            sold: terms.sold,
         },
         // One of the rates counts a single route.
         routes: if meter == 1 { vec![RouteIndex(1)] } else { vec![] },
@@ -245,7 +246,7 @@ fn finish(process: &Process, charged: &Request, cost: u64, now: Timestamp, disk:
 }
 
 fn refund_of(charged: &Request) -> Mode {
-    Mode::Refund { charged_at: charged.now }
+    Mode::Refund { charged_at: charged.now, reserved: charged.cost }
 }
 
 fn nth_last(admitted: &mut Vec<Request>, ago: usize) -> Option<Request> {

@@ -1,5 +1,6 @@
 //! What the random cases are made of: rules with numbers that meet, clocks that step, costs at the edges.
 
+use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use sluicegate_core::calendar::{Calendar, CalendarUnit};
@@ -21,6 +22,8 @@ pub(crate) const METERS: usize = LIMITS + 2;
 pub(crate) struct Terms {
     pub(crate) rule: Rule,
     pub(crate) excess: Excess,
+    /// What was sold, where the rule is of another size.
+    pub(crate) sold: Option<Amount>,
 }
 
 /// One thing that happens to a home.
@@ -36,6 +39,8 @@ pub(crate) enum Event {
     Force { meters: Vec<usize>, cost: u64, expects: Option<Expects> },
     /// The charge that was admitted so many requests ago is given back.
     Refund { ago: usize },
+    /// The request that was admitted so many ago turns out to have cost this much.
+    Finish { ago: usize, cost: u64 },
     /// A limit is edited.
     Edit { meter: usize, terms: Terms },
     /// Time passes.
@@ -107,14 +112,18 @@ pub(crate) fn rule() -> impl Strategy<Value = Rule> {
 pub(crate) fn terms(meter: usize) -> BoxedStrategy<Terms> {
     let refuse = Excess::Refuse(RefusalStatus::TooManyRequests);
     match axis(meter) {
-        Axis::Rate => rule().prop_map(move |rule| Terms { rule, excess: refuse }).boxed(),
-        Axis::Concurrency => concurrency().prop_map(move |rule| Terms { rule, excess: refuse }).boxed(),
-        Axis::Conduct => counting_rule().prop_map(move |rule| Terms { rule, excess: refuse }).boxed(),
-        Axis::Quota => (counting_rule(), excess())
-            .prop_map(move |(rule, excess)| {
-                // A bucket has no overage to bill: it forgets what is above it.
+        Axis::Rate => rule().prop_map(move |rule| Terms { rule, excess: refuse, sold: None }).boxed(),
+        Axis::Concurrency => {
+            concurrency().prop_map(move |rule| Terms { rule, excess: refuse, sold: None }).boxed()
+        }
+        Axis::Conduct => {
+            counting_rule().prop_map(move |rule| Terms { rule, excess: refuse, sold: None }).boxed()
+        }
+        Axis::Quota => (counting_rule(), excess(), option::weighted(0.3, amount()))
+            .prop_map(move |(rule, excess, sold)| {
+                // A bucket has no overage: it forgets what is above it.
                 let bucket = matches!(rule, Rule::TokenBucket(_));
-                Terms { rule, excess: if bucket { refuse } else { excess } }
+                Terms { rule, excess: if bucket { refuse } else { excess }, sold }
             })
             .boxed(),
     }
@@ -200,7 +209,8 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         20 => asked().prop_map(|(meters, cost, expects)| Event::Ask { meters, cost, expects }),
         2 => asked().prop_map(|(meters, cost, expects)| Event::Peek { meters, cost, expects }),
         1 => asked().prop_map(|(meters, cost, expects)| Event::Force { meters, cost, expects }),
-        3 => (0..8usize).prop_map(|ago| Event::Refund { ago }),
+        2 => (0..8usize).prop_map(|ago| Event::Refund { ago }),
+        3 => (0..8usize, cost()).prop_map(|(ago, cost)| Event::Finish { ago, cost }),
         2 => (0..METERS).prop_flat_map(|meter| terms(meter).prop_map(move |terms| Event::Edit { meter, terms })),
         8 => time_step().prop_map(Event::Later),
         1 => time_step().prop_map(Event::Earlier),

@@ -3,7 +3,7 @@
 use sluicegate_core::calendar::{CalendarUnit, Period};
 use sluicegate_core::limit::{Axis, Excess, Limit};
 use sluicegate_core::plan::{Due, Expects};
-use sluicegate_core::rule::{Rule, Windowed};
+use sluicegate_core::rule::{Amount, Rule, Windowed};
 use sluicegate_core::settle::{Outcome, Readings};
 use sluicegate_testkit::model;
 
@@ -53,6 +53,7 @@ pub(crate) fn charge(meter: usize, limit: &Limit, cost: u64, period: Option<Peri
             Excess::BillOverage => model::Overage::Billed,
             Excess::BillUpTo(cap) => model::Overage::BilledUpTo(cap.amount.get()),
         },
+        included: limit.sold.map(Amount::get),
         cost,
         period: period.map(|period| (period.start.as_nanos(), period.end.as_nanos())),
         due: match due {

@@ -64,7 +64,7 @@ fn slots_of_one_call_are_counted_together(engine: Engine) {
     let settled = bed.call(HomeId(1), &[take(1), take(2), take(3), take(4)]);
     assert_eq!(admitted(&settled), 3);
     let charged_at = settled[0].now;
-    let release = plan_of(1, &[&slots], 1, Mode::Refund { charged_at }, 2);
+    let release = plan_of(1, &[&slots], 1, Mode::Refund { charged_at, reserved: Amount::ONE }, 2);
     let settled = bed.call(HomeId(1), &[take(5), release, take(6), take(7)]);
     let used: Vec<u64> = settled.iter().map(|it| it.readings[0].used).collect();
     assert_eq!((admitted(&settled), used), (2, vec![3, 2, 3, 3]));

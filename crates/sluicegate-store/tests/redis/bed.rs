@@ -70,7 +70,8 @@ impl Bed {
         plans: &[ChargePlan<'_>],
         now: Option<Timestamp>,
     ) -> Result<Vec<Settled>, CallError> {
-        let asks: Vec<Ask<'_>> = plans.iter().map(|plan| Ask { plan, holder: NODE, name: None }).collect();
+        let asks: Vec<Ask<'_>> =
+            plans.iter().map(|plan| Ask { plan, holder: NODE, name: None, hold: None }).collect();
         let call = HomeCall { home, seq, asks: &asks };
         self.runtime.block_on(async {
             match now {
@@ -104,7 +105,7 @@ pub(crate) fn runtime() -> Runtime {
 
 /// Settles one plan as a node that may be another than the bed's.
 pub(crate) async fn ask_as(meters: &Meters, seq: Seq, plan: &ChargePlan<'_>) -> Result<Settled, CallError> {
-    let asks = [Ask { plan, holder: NODE, name: None }];
+    let asks = [Ask { plan, holder: NODE, name: None, hold: None }];
     let settled = meters.call(&HomeCall { home: plan.home, seq, asks: &asks }).await;
     settled.map(|mut settled| settled.remove(0))
 }
@@ -118,7 +119,7 @@ pub(crate) fn link(url: &str, deadline: Duration) -> Link {
 pub(crate) fn limit(name: &str, axis: Axis, rule: Rule) -> Limit {
     let name = LimitName::new(name).unwrap();
     let excess = Excess::Refuse(RefusalStatus::TooManyRequests);
-    Limit { name, axis, per: Per::Account, rule, excess }
+    Limit { name, axis, per: Per::Account, rule, excess, sold: None }
 }
 
 pub(crate) fn rate(amount: u64, burst: u64) -> Limit {

@@ -126,7 +126,7 @@ fn who_is_known_to_be_over_is_refused_without_a_call() {
     assert!(is_admitted(&bed.settle(&homes, owed(&raised, 1, 1, Mode::Charge))));
     assert!(is_refused(&bed.settle(&homes, owed(&ten, 1, 1, Mode::Charge))));
     // What is given back is there at once.
-    let back = Mode::Refund { charged_at: charged.now };
+    let back = Mode::Refund { charged_at: charged.now, reserved: Amount::new(10).unwrap() };
     assert!(is_admitted(&bed.settle(&homes, owed(&ten, 1, 10, back))));
     assert!(is_admitted(&bed.settle(&homes, owed(&ten, 1, 1, Mode::Charge))));
 }

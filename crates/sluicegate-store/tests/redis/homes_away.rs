@@ -72,7 +72,7 @@ fn what_was_given_back_in_doubt_can_be_given_back_again(engine: Engine) {
     let bed = HomesBed::new(engine);
     let (homes, plan) = (bed.node(1, DEADLINE), quota());
     let charged = wait::until("a charge", || bed.settle(&homes, owed(&plan, 1, 10, Mode::Charge)).ok());
-    let back = owed(&plan, 1, 4, Mode::Refund { charged_at: charged.now });
+    let back = owed(&plan, 1, 4, Mode::Refund { charged_at: charged.now, reserved: Amount::new(4).unwrap() });
     bed.proxy.set(chaos::Mode::HalfCut);
     assert_eq!(bed.settle(&homes, back.clone()), Err(Away::InDoubt));
     bed.proxy.set(chaos::Mode::Pass);

@@ -148,7 +148,11 @@ fn counts_stop_at_the_largest_number(engine: Engine) {
         assert!(matches!(ask(1, Mode::Charge).outcome, Outcome::Refused { .. }), "{name}");
         assert_eq!(ask(Amount::MAX, Mode::Force).readings[0].used, Amount::MAX, "{name}");
         let charged_at = now;
-        assert_eq!(ask(1, Mode::Refund { charged_at }).readings[0].used, Amount::MAX - 1, "{name}");
+        assert_eq!(
+            ask(1, Mode::Refund { charged_at, reserved: Amount::ONE }).readings[0].used,
+            Amount::MAX - 1,
+            "{name}"
+        );
     }
 }
 

@@ -39,6 +39,11 @@ const HOME: HomeId = HomeId(1);
 const KEY: &str = "sg1:{00000000000000000000000000000001}:i:0000000000000007";
 const DAY: Nanos = Nanos::from_secs(86_400);
 
+/// Gives back what was charged then.
+fn back(charged_at: Timestamp, reserved: u64) -> Mode {
+    Mode::Refund { charged_at, reserved: Amount::new(reserved).unwrap() }
+}
+
 fn start() -> Timestamp {
     Timestamp::from_secs(1_790_000_000)
 }
@@ -63,7 +68,7 @@ fn call(
     now: Option<Timestamp>,
 ) -> Result<Vec<Settled>, CallError> {
     let asks: Vec<Ask<'_>> =
-        asks.iter().map(|(plan, name)| Ask { plan, holder: NODE, name: Some(*name) }).collect();
+        asks.iter().map(|(plan, name)| Ask { plan, holder: NODE, name: Some(*name), hold: None }).collect();
     let call = HomeCall { home: HOME, seq, asks: &asks };
     bed.runtime.block_on(async {
         match now {
@@ -172,7 +177,7 @@ fn a_refund_forgets_the_name_of_its_own_decision_alone(engine: Engine) {
     let quota = monthly(10);
     let charge = plan(1, &[&quota], 3, Mode::Charge);
     let charged = ask(&bed, &charge, name(5, 100));
-    let refund = plan(1, &[&quota], 3, Mode::Refund { charged_at: charged.now });
+    let refund = plan(1, &[&quota], 3, back(charged.now, 3));
     // Somebody else's refund gives back what it has to, and leaves the name alone.
     assert_eq!(used(&ask(&bed, &refund, refunded(5, 999))), [0]);
     assert_eq!(ask(&bed, &charge, name(5, 200)).repeats, Some(100));
@@ -190,7 +195,7 @@ fn what_is_forced_takes_the_name_over_and_shortens_no_day(engine: Engine) {
     assert_eq!(ask_at(&bed, &force, told(hours(0), 100), hours(20)).outcome, ADMITTED);
     // Both have happened, so both are charged. The first may be about to be undone: the name is no longer its own.
     assert_eq!(used(&ask_at(&bed, &force, told(hours(1), 200), hours(20))), [6]);
-    let back = plan(1, &[], 1, Mode::Refund { charged_at: hours(0) });
+    let back = plan(1, &[], 1, back(hours(0), 1));
     ask_at(&bed, &back, refunded(5, 100), hours(21));
     assert_eq!(ask_at(&bed, &charge, name(5, 300), hours(24)).repeats, Some(200));
     assert_eq!(ask_at(&bed, &charge, name(5, 400), hours(25)).repeats, None);
@@ -246,7 +251,7 @@ fn a_name_alone_is_kept_and_forgotten_without_any_meters(engine: Engine) {
         assert_eq!((told[0].outcome, told[0].repeats), (ADMITTED, None));
     }
     assert_eq!(ask(&bed, &charge, name(5, 200)).repeats, Some(100));
-    let back = plan(1, &[], 1, Mode::Refund { charged_at: Timestamp::EPOCH });
+    let back = plan(1, &[], 1, back(Timestamp::EPOCH, 1));
     ask(&bed, &back, refunded(5, 100));
     assert_eq!(used(&ask(&bed, &charge, name(5, 300))), [1]);
 }
@@ -291,7 +296,7 @@ fn names_come_and_go_as_in_a_model(engine: Engine) {
         names.retain(|_, held| held.until > now);
         if dice.below(4) == 0 && !charged.is_empty() {
             let (name, at) = charged.remove(usize::try_from(dice.below(charged.len() as u64)).unwrap());
-            let refund = plan(1, &[&rate, &quota], 1, Mode::Refund { charged_at: at });
+            let refund = plan(1, &[&rate, &quota], 1, back(at, 1));
             let settled = ask_at(&bed, &refund, using(NameUse::Refunded, name), now);
             if names.get(&name.key).is_some_and(|held| held.decision == name.decision) {
                 names.remove(&name.key);
@@ -321,7 +326,7 @@ fn names_come_and_go_as_in_a_model(engine: Engine) {
 
 /// Tells how an attempt has ended.
 fn end(bed: &Bed, used: NameUse, decision: u128) {
-    let ended = plan(1, &[], 1, Mode::Refund { charged_at: Timestamp::EPOCH });
+    let ended = plan(1, &[], 1, back(Timestamp::EPOCH, 1));
     ask(bed, &ended, using(used, name(5, decision)));
 }
 

@@ -63,7 +63,7 @@ fn a_slot_that_was_released_in_doubt_costs_nothing(engine: Engine) {
     let (homes, plan) = (bed.node(1, DEADLINE), sold(1_000));
     let charged = wait::until("a charge", || bed.settle(&homes, named(&plan, 100)).ok());
     let mut release = named(&plan, 100);
-    release.request.mode = Mode::Refund { charged_at: charged.now };
+    release.request.mode = Mode::Refund { charged_at: charged.now, reserved: release.request.cost };
     release.request.which = Charges::Slots;
     bed.proxy.set(chaos::Mode::HalfCut);
     assert_eq!(bed.settle(&homes, release), Err(Away::InDoubt));

@@ -5,15 +5,19 @@ use sluicegate_core::plan::Mode;
 use sluicegate_core::rule::{Amount, Rule, Windowed};
 use sluicegate_core::settle::Outcome;
 use sluicegate_core::time::Window;
-use sluicegate_store::redis::{NodeId, Seq};
+use sluicegate_store::redis::{NodeId, Seq, Settled};
 use sluicegate_testkit::redis::Engine;
 
-use crate::bed::{Bed, PATIENT, ask_as, limit, monthly, plan};
+use crate::bed::{Bed, PATIENT, ask_as, limit, monthly, plan, rate};
 use crate::on_each_engine;
 
 on_each_engine!(
     sixteen_nodes_get_exactly_the_quota_and_its_overage,
     a_cost_that_crosses_the_cap_is_refused_as_a_whole,
+    a_refund_takes_back_what_is_no_longer_over,
+    a_change_of_the_quota_undoes_nothing_and_bills_nothing_twice,
+    a_home_of_a_version_that_kept_no_baseline_goes_on_with_its_overage,
+    overage_is_exact_where_what_was_recorded_and_used_exceed_a_double,
 );
 
 fn capped(rule: Rule, cap: u64) -> Limit {
@@ -22,14 +26,84 @@ fn capped(rule: Rule, cap: u64) -> Limit {
 }
 
 /// A quota of so much in every window that overage can be billed for.
-fn rules(amount: u64) -> [Rule; 4] {
+fn rules(amount: u64) -> [Rule; 2] {
     let windowed = Windowed { limit: Amount::new(amount).unwrap(), window: Window::DAY };
-    [
-        monthly(amount).rule,
-        Rule::FixedWindow(windowed),
-        Rule::SlidingWindow(windowed),
-        Rule::SlidingBuckets(windowed),
-    ]
+    [monthly(amount).rule, Rule::FixedWindow(windowed)]
+}
+
+/// A quota of so much that is billed, in a home with a rate: as most have.
+fn billed(rule: Rule) -> Limit {
+    Limit { excess: Excess::BillOverage, ..limit("quota", Axis::Quota, rule) }
+}
+
+/// The change of the overage, and what is used and over it then.
+fn said(settled: &Settled) -> (u64, u64, u64) {
+    let Outcome::Admitted { overage } = settled.outcome else { panic!("{settled:?}") };
+    let reading = settled.readings.last().unwrap();
+    (overage, reading.used, reading.overage)
+}
+
+fn a_refund_takes_back_what_is_no_longer_over(engine: Engine) {
+    let (bed, rate) = (Bed::new(engine), rate(1_000, 1_000));
+    for (home, rule) in (1..).zip(rules(10)) {
+        let quota = billed(rule);
+        let ask = |cost, mode| bed.ask(&plan(home, &[&rate, &quota], cost, mode));
+        let first = ask(8, Mode::Charge);
+        assert_eq!(said(&first), (0, 8, 0));
+        assert_eq!(said(&ask(7, Mode::Charge)), (5, 15, 5));
+        let refund = Mode::Refund { charged_at: first.now, reserved: Amount::new(50).unwrap() };
+        assert_eq!(said(&ask(8, refund)), (5, 7, 0));
+        assert_eq!(said(&ask(20, Mode::Force)), (17, 27, 17));
+        assert_eq!(said(&ask(7, refund)), (7, 20, 10));
+    }
+}
+
+fn a_change_of_the_quota_undoes_nothing_and_bills_nothing_twice(engine: Engine) {
+    let bed = Bed::new(engine);
+    for (home, (small, large)) in (1..).zip(rules(10).into_iter().zip(rules(100))) {
+        let (small, large) = (billed(small), billed(large));
+        let ask = |quota: &Limit, cost, mode| bed.ask(&plan(home, &[quota], cost, mode));
+        let first = ask(&small, 15, Mode::Charge);
+        assert_eq!(said(&first), (5, 15, 5));
+        assert_eq!(said(&ask(&large, 1, Mode::Peek)), (0, 15, 5));
+        assert_eq!(said(&ask(&large, 90, Mode::Charge)), (5, 105, 10));
+        assert_eq!(
+            said(&ask(
+                &large,
+                50,
+                Mode::Refund { charged_at: first.now, reserved: Amount::new(50).unwrap() }
+            )),
+            (5, 55, 5)
+        );
+        // Half the size for a while is no change: what is billed begins where it did.
+        let half = large.scaled(sluicegate_core::policy::Percent::new(50).unwrap());
+        assert_eq!(said(&ask(&half, 20, Mode::Charge)), (0, 75, 5));
+        assert_eq!(said(&ask(&small, 3, Mode::Charge)), (3, 78, 8));
+        assert_eq!(said(&ask(&small, 1, Mode::Charge)), (1, 79, 9));
+    }
+}
+
+fn a_home_of_a_version_that_kept_no_baseline_goes_on_with_its_overage(engine: Engine) {
+    let bed = Bed::new(engine);
+    for (home, rule) in (1..).zip(rules(10)) {
+        // Limits that bill nothing are kept as all limits were.
+        let before = limit("quota", Axis::Quota, rule.clone());
+        bed.ask(&plan(home, &[&before], 15, Mode::Force));
+        let quota = billed(rule);
+        assert_eq!(said(&bed.ask(&plan(home, &[&quota], 1, Mode::Charge))), (1, 16, 6));
+    }
+}
+
+/// Doubles are exact up to 2^53. Neither number is above that, but their sum is.
+fn overage_is_exact_where_what_was_recorded_and_used_exceed_a_double(engine: Engine) {
+    let (bed, half) = (Bed::new(engine), 1 << 52);
+    for (home, (large, small)) in (1..).zip(rules(14).into_iter().zip(rules(1))) {
+        let ask = |quota: &Limit, cost| said(&bed.ask(&plan(home, &[quota], cost, Mode::Charge)));
+        assert_eq!(ask(&billed(large), half), (half - 14, half, half - 14));
+        for more in 1..4 {
+            assert_eq!(ask(&billed(small.clone()), 1), (1, half + more, half - 14 + more));
+        }
+    }
 }
 
 fn sixteen_nodes_get_exactly_the_quota_and_its_overage(engine: Engine) {

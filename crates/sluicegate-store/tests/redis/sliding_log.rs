@@ -69,7 +69,7 @@ fn a_refund_gives_back_exactly_what_was_charged_then(engine: Engine) {
     for micros in [0, 10, 20] {
         assert_eq!(ask_at(&bed, &one, micros), ADMITTED);
     }
-    let refund = plan(1, &[&quota], 1, Mode::Refund { charged_at: after(10) });
+    let refund = plan(1, &[&quota], 1, Mode::Refund { charged_at: after(10), reserved: Amount::ONE });
     assert_eq!(ask_at(&bed, &refund, 30), ADMITTED);
     assert_eq!(ask_at(&bed, &one, 40), ADMITTED);
     assert_eq!(wait(ask_at(&bed, &one, 50)), HOUR - 50);

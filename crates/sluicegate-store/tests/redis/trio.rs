@@ -1,5 +1,6 @@
 //! The same home in Redis, in memory and in the model, asked the same.
 
+use std::cmp::Ordering;
 use std::num::NonZeroU32;
 
 use proptest::prelude::*;
@@ -70,7 +71,8 @@ pub(crate) struct Trio<'b> {
 impl<'b> Trio<'b> {
     pub(crate) fn new(bed: &'b Bed, calls: Calls, home: HomeId, terms: &[Terms], start: Timestamp) -> Self {
         let limits = terms.iter().enumerate().map(|(meter, terms)| limit(meter, terms)).collect();
-        let now = Timestamp::from_nanos(start.as_nanos() / MICRO * MICRO);
+        // An overdrawn bucket is written with a microsecond less, so 1970 begins one later.
+        let now = Timestamp::from_nanos((start.as_nanos() / MICRO * MICRO).max(MICRO));
         Self {
             bed,
             home,
@@ -95,7 +97,8 @@ impl<'b> Trio<'b> {
                 Event::Nothing | Event::Sweep => {}
                 Event::Later(nanos) => self.now = self.now.plus(Nanos(whole(*nanos))),
                 Event::Earlier(nanos) => {
-                    self.now = Timestamp::from_nanos(self.now.as_nanos().saturating_sub(whole(*nanos)));
+                    let earlier = self.now.as_nanos().saturating_sub(whole(*nanos));
+                    self.now = Timestamp::from_nanos(earlier.max(MICRO));
                 }
                 Event::Edit { meter, terms } => self.edit(*meter, terms),
                 Event::Peek { meters, cost, expects } => {
@@ -111,7 +114,18 @@ impl<'b> Trio<'b> {
                 }
                 Event::Refund { ago } => {
                     if let Some(index) = admitted.len().checked_sub(ago + 1) {
-                        self.refund(&admitted.remove(index))?;
+                        let charged = admitted.remove(index);
+                        self.refund(&charged, charged.cost)?;
+                    }
+                }
+                Event::Finish { ago, cost } => {
+                    if let Some(index) = admitted.len().checked_sub(ago + 1) {
+                        let mut charged = admitted.remove(index);
+                        // Slots are taken whatever a request costs in the end.
+                        let is_slot =
+                            |meter: &usize| matches!(self.limits[*meter].rule, Rule::Concurrency { .. });
+                        charged.meters.retain(|meter| !is_slot(meter));
+                        self.finish(charged, *cost)?;
                     }
                 }
             }
@@ -149,14 +163,30 @@ impl<'b> Trio<'b> {
         Ok(outcome)
     }
 
-    fn refund(&mut self, charged: &Admitted) -> Result<(), TestCaseError> {
-        let (cost, mode) = (charged.cost, Mode::Refund { charged_at: charged.at });
+    /// Settles what a request cost in the end.
+    fn finish(&mut self, charged: Admitted, cost: u64) -> Result<(), TestCaseError> {
+        match cost.cmp(&charged.cost) {
+            Ordering::Less => self.refund(&charged, charged.cost - cost),
+            Ordering::Equal => Ok(()),
+            Ordering::Greater => {
+                let (cost, slot, mode) = (cost - charged.cost, charged.slot, Mode::Force);
+                self.compare(Asked { meters: charged.meters, cost, expects: None, mode, slot }).map(drop)
+            }
+        }
+    }
+
+    /// Gives back so much of a charge.
+    fn refund(&mut self, charged: &Admitted, cost: u64) -> Result<(), TestCaseError> {
+        let mode = Mode::Refund { charged_at: charged.at, reserved: Amount::new(charged.cost).unwrap() };
         let asked = Asked { meters: charged.meters.clone(), cost, expects: None, mode, slot: charged.slot };
         let (outcome, readings) = self.ask_memory(&asked);
+        let mut overage = 0;
         for meter in &charged.meters {
-            let charge = self.model_charge(*meter, charged.cost);
-            self.model.refund(&charge, charged.slot, charged.at.as_nanos(), self.now.as_nanos());
+            let charge = self.model_charge(*meter, cost);
+            let (at, now) = (charged.at.as_nanos(), self.now.as_nanos());
+            overage += self.model.refund(&charge, charged.cost, charged.slot, at, now);
         }
+        prop_assert_eq!(outcome, Outcome::Admitted { overage });
         self.expect(Waiting { asked, expected: in_micros(words::answer(outcome, &readings)) })
     }
 
@@ -249,7 +279,7 @@ fn limit(meter: usize, terms: &Terms) -> Limit {
         }
         rule => rule.clone(),
     };
-    Limit { name, axis: axis(meter), per: Per::Account, rule, excess: terms.excess }
+    Limit { name, axis: axis(meter), per: Per::Account, rule, excess: terms.excess, sold: terms.sold }
 }
 
 /// A step of time in whole microseconds. What is a nanosecond after an edge becomes a microsecond after it.
@@ -265,7 +295,7 @@ fn is_coarse(rule: &Rule) -> bool {
         (a, b) = (b, a % b);
     }
     let (unit, parts) = (bucket.window().as_nanos() / a, bucket.amount() / a);
-    2 * (u128::from(bucket.burst()) + 1) * u128::from(unit) + 2 * u128::from(SECOND * parts) >= 1 << 53
+    (11 * u128::from(bucket.burst()) + 2) * u128::from(unit) + 2 * u128::from(SECOND * parts) >= 1 << 53
 }
 
 /// With durations rounded up to microseconds.

@@ -40,7 +40,7 @@ pub(super) fn carried(old: &Meter, rule: Rule, at: &At) -> Meter {
         _ => {
             let used = old.algorithm().used(at);
             if used > 0 {
-                new.algorithm_mut().charge(used, at);
+                new.algorithm_mut().drain(used, at);
             }
         }
     }

@@ -62,7 +62,7 @@ impl Algorithm for Concurrency {
         self.slots.push((at.slot, (at.now + self.lease).min(END_OF_TIME)));
     }
 
-    fn refund(&mut self, _cost: u64, _charged_at: Nanos, at: &At) {
+    fn refund(&mut self, _cost: u64, _reserved: u64, _charged_at: Nanos, at: &At) {
         self.slots.retain(|(id, _)| *id != at.slot);
     }
 }

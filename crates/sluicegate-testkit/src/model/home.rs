@@ -50,18 +50,21 @@ impl Home {
         Answer { outcome, readings: views.iter().map(View::reading).collect() }
     }
 
-    /// Gives back `charge.cost` that was charged at `charged_at`; a concurrency charge releases `slot` instead.
+    /// Gives back `charge.cost` of the `reserved` units that were charged at `charged_at`; a concurrency charge
+    /// releases `slot` instead. Says by how much the overage fell.
     ///
     /// `charge.rule` and `charge.period` are those of `now`, not those of `charged_at`. A meter that was never
     /// charged has nothing to give back. Nothing is given back of what is due on refusal.
-    pub fn refund(&mut self, charge: &Charge, slot: u64, charged_at: u64, now: u64) {
-        if let Some(meter) = self.meters.get(&charge.meter) {
-            let mut view = View::new(charge, Some(meter), slot, now);
-            if charge.due == Due::Admission {
-                view.give_back(charged_at);
-            }
-            self.meters.insert(charge.meter, view.meter);
+    pub fn refund(&mut self, charge: &Charge, reserved: u64, slot: u64, charged_at: u64, now: u64) -> u64 {
+        let Some(meter) = self.meters.get(&charge.meter) else { return 0 };
+        let mut view = View::new(charge, Some(meter), slot, now);
+        let before = view.reading().overage;
+        if charge.due == Due::Admission {
+            view.give_back(charged_at, reserved);
         }
+        let after = view.reading().overage;
+        self.meters.insert(charge.meter, view.meter);
+        before - after
     }
 }
 

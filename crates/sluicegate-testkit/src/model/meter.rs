@@ -2,6 +2,7 @@
 
 use super::Rule;
 use super::concurrency::Concurrency;
+use super::overage::Bill;
 use super::sliding_entries::SlidingEntries;
 use super::sliding_window::SlidingWindow;
 use super::token_bucket::TokenBucket;
@@ -19,6 +20,7 @@ pub(super) const END_OF_TIME: Nanos = ((1 << 32) - 1) * SECOND;
 pub(super) const MOST: u64 = (1 << 53) - 1;
 
 /// The circumstances of a call.
+#[derive(Clone)]
 pub(super) struct At {
     pub(super) now: Nanos,
     /// The id under which a slot is taken or released.
@@ -37,7 +39,13 @@ pub(super) trait Algorithm {
     fn wait(&self, cost: u64, at: &At) -> Nanos;
     /// Charges without asking whether it fits.
     fn charge(&mut self, cost: u64, at: &At);
-    fn refund(&mut self, cost: u64, charged_at: Nanos, at: &At);
+    /// Gives back `cost` of the `reserved` units that were charged then.
+    fn refund(&mut self, cost: u64, reserved: u64, charged_at: Nanos, at: &At);
+
+    /// Charges as above, but empties a token bucket at the most.
+    fn drain(&mut self, cost: u64, at: &At) {
+        self.charge(cost, at);
+    }
 
     fn fits(&self, cost: u64, at: &At) -> bool {
         u128::from(self.used(at)) + u128::from(cost) <= u128::from(self.capacity())
@@ -53,6 +61,7 @@ pub(super) trait Algorithm {
 pub(super) struct Meter {
     pub(super) rule: Rule,
     pub(super) state: State,
+    pub(super) bill: Bill,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +100,7 @@ impl Meter {
                 State::Concurrency(Concurrency::untouched(limit, u128::from(lease_ns)))
             }
         };
-        Meter { rule, state }
+        Meter { rule, state, bill: Bill::default() }
     }
 
     /// The meter after what is set right before anything else.

@@ -81,7 +81,7 @@ impl Algorithm for SlidingEntries {
         self.entries.retain(|entry| entry.amount > 0);
     }
 
-    fn refund(&mut self, cost: u64, charged_at: Nanos, at: &At) {
+    fn refund(&mut self, cost: u64, _reserved: u64, charged_at: Nanos, at: &At) {
         let charged = Entry { start: self.start_of(charged_at), amount: cost };
         if at.now >= self.forgotten(&charged) {
             return;

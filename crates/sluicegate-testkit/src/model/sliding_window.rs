@@ -93,7 +93,7 @@ impl Algorithm for SlidingWindow {
         self.held = Some(counts);
     }
 
-    fn refund(&mut self, cost: u64, charged_at: Nanos, at: &At) {
+    fn refund(&mut self, cost: u64, _reserved: u64, charged_at: Nanos, at: &At) {
         let mut counts = self.seen(at.now);
         let count = if charged_at >= counts.start {
             &mut counts.current

@@ -6,6 +6,7 @@ mod ends;
 mod extremes;
 mod force;
 mod kept;
+mod overage;
 mod promises;
 mod refusal;
 mod several;
@@ -30,7 +31,8 @@ fn charge(rule: Rule, cost: u64) -> Charge {
         Rule::Calendar { .. } => Axis::Quota,
         _ => Axis::Rate,
     };
-    Charge { meter: 1, rule, axis, overage: Overage::Refused, cost, period: None, due: Due::Admission }
+    let (overage, due) = (Overage::Refused, Due::Admission);
+    Charge { meter: 1, rule, axis, overage, included: None, cost, period: None, due }
 }
 
 fn billed(rule: Rule, cost: u64) -> Charge {
@@ -56,6 +58,6 @@ impl Home {
     }
 
     fn give_back(&mut self, rule: Rule, cost: u64, charged_at: u64, now: u64) {
-        self.refund(&charge(rule, cost), charged_at, charged_at, now);
+        self.refund(&charge(rule, cost), cost, charged_at, charged_at, now);
     }
 }

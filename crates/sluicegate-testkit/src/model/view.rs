@@ -2,8 +2,9 @@
 
 use super::carry::carried;
 use super::meter::{At, END_OF_TIME, MOST, Meter, saturated};
-use super::{Charge, Mode, Overage, Reading, Rule};
+use super::{Charge, Due, Mode, Overage, Reading, Rule, overage};
 
+#[derive(Clone)]
 pub(super) struct View<'a> {
     pub(super) charge: &'a Charge,
     pub(super) meter: Meter,
@@ -16,8 +17,12 @@ impl View<'_> {
         let at =
             At { now: u128::from(now).min(END_OF_TIME), slot, period: (u128::from(start), u128::from(end)) };
         let meter = match meter {
-            Some(meter) => carried(meter, charge.rule, &at),
-            None => Meter::untouched(charge.rule),
+            Some(old) => {
+                let mut meter = carried(old, charge.rule, &at);
+                meter.bill = overage::carried(&old.mended(&at), &meter, charge, &at);
+                meter
+            }
+            None => Meter { bill: overage::untouched(charge), ..Meter::untouched(charge.rule) },
         };
         View { charge, meter, at }
     }
@@ -65,19 +70,24 @@ impl View<'_> {
         saturated(self.served().algorithm().wait(self.cost(), &self.at))
     }
 
-    /// The part of the cost above what remained.
+    /// By how much the overage grows when it is charged.
     pub(super) fn added_overage(&self) -> u64 {
-        if self.bills_overage() { self.charge.cost.saturating_sub(self.reading().remaining) } else { 0 }
+        let mut charged = self.clone();
+        charged.pay();
+        charged.reading().overage - self.reading().overage
     }
 
     pub(super) fn pay(&mut self) {
         let cost = self.cost();
-        self.meter.algorithm_mut().charge(cost, &self.at);
+        match self.charge.due {
+            Due::Admission => self.meter.algorithm_mut().charge(cost, &self.at),
+            Due::Refusal => self.meter.algorithm_mut().drain(cost, &self.at),
+        }
     }
 
-    pub(super) fn give_back(&mut self, charged_at: u64) {
+    pub(super) fn give_back(&mut self, charged_at: u64, reserved: u64) {
         let (cost, charged_at) = (self.cost(), u128::from(charged_at).min(END_OF_TIME));
-        self.meter.algorithm_mut().refund(cost, charged_at, &self.at);
+        self.meter.algorithm_mut().refund(cost, reserved, charged_at, &self.at);
     }
 
     pub(super) fn reading(&self) -> Reading {
@@ -88,7 +98,7 @@ impl View<'_> {
             remaining: capacity.saturating_sub(used),
             next: saturated(meter.next(&self.at)),
             reset: saturated(meter.reset(&self.at)),
-            overage: if self.bills_overage() { used.saturating_sub(capacity) } else { 0 },
+            overage: overage::overage(&self.meter, &self.at),
         }
     }
 }

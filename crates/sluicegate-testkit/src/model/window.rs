@@ -49,6 +49,11 @@ impl Window {
         }
     }
 
+    /// The start of the window it holds a count of, while that is not over.
+    pub(super) fn held_start(&self, at: &At) -> Option<Nanos> {
+        self.held.filter(|held| at.now < held.end).map(|held| held.start)
+    }
+
     fn until_end(&self, at: &At) -> Nanos {
         self.seen(at).end.min(END_OF_TIME).saturating_sub(at.now)
     }
@@ -81,7 +86,7 @@ impl Algorithm for Window {
         self.held = Some(held);
     }
 
-    fn refund(&mut self, cost: u64, charged_at: Nanos, at: &At) {
+    fn refund(&mut self, cost: u64, _reserved: u64, charged_at: Nanos, at: &At) {
         if let Some(held) = &mut self.held {
             let still_in_it = at.now < held.end;
             if still_in_it && held.start <= charged_at {

@@ -34,7 +34,8 @@ pub enum KeyEnv {
     /// Customers' traffic: `sg_live_…`.
     #[default]
     Live,
-    /// Trying things out: `sg_test_…`.
+    /// Trying things out: `sg_test_…`. Its quotas are apart from those of live keys, refuse where they end, and are
+    /// never billed.
     Test,
 }
 

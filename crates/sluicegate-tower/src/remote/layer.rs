@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Extensions, Request, Response};
@@ -30,7 +31,8 @@ use crate::said::Said;
 /// Puts a Sluicegate server in front of a service.
 ///
 /// It works within tokio's runtime. A request waits for its decision as long as the timeout of the client says; what it
-/// held is given back in the background when its answer has ended, or the caller has gone away.
+/// held is renewed in the background while it takes long, and given back when its answer has ended, or the caller has
+/// gone away.
 #[derive(Clone, Debug)]
 pub struct RemoteLayer {
     client: Arc<DecisionClient>,
@@ -149,8 +151,8 @@ struct Decided {
 async fn decided(client: Arc<DecisionClient>, check: Check) -> Result<Decided, CallError> {
     let asking = tokio::spawn(async move {
         let mut decision = client.check(check).await?;
-        let permit = decision.permit.take();
-        let held = permit.map(|permit| InFlight::remote(Permit::new(client, permit)));
+        let (permit, lives) = (decision.permit.take(), decision.permit_expires_ms.map(Duration::from_millis));
+        let held = permit.map(|permit| InFlight::remote(Permit::new(client, permit, lives)));
         let makes_sense =
             decision.allowed || decision.status.is_client_error() || decision.status.is_server_error();
         match makes_sense {

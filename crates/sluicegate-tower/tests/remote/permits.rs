@@ -109,3 +109,29 @@ async fn what_could_not_be_recorded_is_said_again_and_what_is_over_is_not() {
     decider.until(|| (said("busy") == 2).then_some(())).await;
     assert_eq!(said("over"), 1);
 }
+
+#[tokio::test]
+async fn the_permit_of_a_long_request_is_renewed_and_the_last_one_is_finished() {
+    let decider = Decider::start(|path, body| {
+        let mut answer = match path {
+            "/v1/renew" => json!({"permit": format!("{}+", body["permit"].as_str().unwrap())}),
+            _ => admit(path, body),
+        };
+        if path != FINISH {
+            answer["permit_expires_ms"] = json!(300);
+        }
+        at_once(200, &answer)
+    })
+    .await;
+    let inner = Inner::default();
+    let answer = inner.behind(&decider.layer().holding(), Request::get("/")).await;
+    inner.seen.lock().clear();
+    // At a third of its life, and again.
+    decider.until(|| (decider.asked_at("/v1/renew").len() >= 2).then_some(())).await;
+    let renewals = decider.asked_at("/v1/renew");
+    assert_eq!(renewals[0], json!({"permit": "permit_1", "hold_for": "1s"}));
+    assert_eq!(renewals[1]["permit"], "permit_1+");
+    drop(answer);
+    let finished = decider.heard(FINISH).await;
+    assert!(finished["permit"].as_str().unwrap().starts_with("permit_1+"), "{finished}");
+}

@@ -102,6 +102,10 @@ pub(crate) struct UsageShow {
     #[arg(long, value_enum, default_value_t = Step::Day)]
     pub(crate) step: Step,
 
+    /// The time zone in which days and months begin [default: UTC].
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) tz: Option<String>,
+
     #[command(flatten)]
     admin: Admin,
 }
@@ -109,6 +113,8 @@ pub(crate) struct UsageShow {
 /// How long each line is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Step {
+    #[value(name = "15m")]
+    Quarter,
     Hour,
     Day,
     Month,
@@ -117,6 +123,7 @@ pub(crate) enum Step {
 impl Step {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
+            Self::Quarter => "15m",
             Self::Hour => "hour",
             Self::Day => "day",
             Self::Month => "month",
@@ -126,6 +133,7 @@ impl Step {
     /// How far back it is worth looking.
     pub(crate) const fn span(self) -> &'static str {
         match self {
+            Self::Quarter => "6h",
             Self::Hour => "24h",
             Self::Day => "30d",
             Self::Month => "365d",
@@ -205,7 +213,8 @@ pub(crate) struct UsageReconcile {
     #[command(flatten)]
     pub(crate) period: Period,
 
-    /// Set meters right that do not say what the ledger says; write files anew that are missing or damaged.
+    /// Set meters right that do not say what the ledger says; count roll-ups again from the records; write files anew
+    /// that are missing or damaged.
     #[arg(long)]
     pub(crate) repair: bool,
 

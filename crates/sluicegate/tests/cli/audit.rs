@@ -77,7 +77,7 @@ fn programs_get_json() {
     let link = proven["audit"]["link"].take();
     assert_eq!(link.as_str().unwrap().len(), 64);
     let expected = json!({
-        "valid": true, "segments": 5, "pruned": 0, "records": RECORDS, "incomplete": 0,
+        "valid": true, "segments": 5, "pruned": 0, "records": RECORDS, "incomplete": 0, "rollups": 0,
         "audit": {"checked": true, "entries": ENTRIES, "newer": 0, "last": ENTRIES, "link": null},
         "public_key": dir.public_key, "signed_at": "2026-09-21T14:13:20.000Z",
     });

@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::policy::TierName;
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::audit::follow;
-use sluicegate_ledger::{Flags, Kind, Ledger, LedgerSettings, Record, Spool, SpoolSettings};
+use sluicegate_ledger::{
+    Flags, Kind, Ledger, LedgerSettings, Record, Settlement, Spool, SpoolSettings, Unit,
+};
 use sluicegate_store::database::Database;
 use sluicegate_store::directory::{AccountId, Directory, DisplayName, NewAccount, Writer};
 use sluicegate_store::hash::HomeHasher;
@@ -96,10 +99,13 @@ fn spool(dir: &Path) -> Spool {
             key_number: 6,
             route: 7,
             tier: 8,
+            env: KeyEnv::Live,
+            unit: Unit::Requests,
             cost: number + 1,
             overage: 0,
             idempotency: None,
             flags: Flags::NONE,
+            settlement: Settlement::default(),
         });
     }
     spool.flush().unwrap();

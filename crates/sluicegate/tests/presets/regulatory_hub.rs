@@ -5,7 +5,7 @@ use serde_json::json;
 use sluicegate_testkit::http::{Asked, Caller};
 
 use crate::bed::Bed;
-use crate::spend::{batch, preset, sent_in_time, spend};
+use crate::spend::{batch, preset, sent_in_time, spend_of_tier};
 
 /// Tier, requests per second, capacity of its bucket, requests in any 24 hours.
 const TABLE: [(&str, u64, u64, u64); 4] = [
@@ -63,7 +63,9 @@ fn each_tier_has_the_quota_of_its_day_to_the_unit() {
     let bed = bed();
     for (tier, _, _, quota) in TABLE {
         let key = bed.customer(tier, tier);
-        spend(&bed, &key, quota - 2);
+        let pool = if tier == "vendor" { "key" } else { "account" };
+        let sold = json!({"quota": quota, "quota_window": "sliding_day", "quota_pool": pool});
+        spend_of_tier(&bed, (tier, tier), &key, quota - 2, &sold);
         for used in [quota - 1, quota] {
             let answer = sent_in_time(&bed, &Asked::get("/").key(&key));
             assert_eq!(
@@ -89,7 +91,8 @@ fn the_products_of_a_vendor_have_quotas_of_their_own() {
     let bed = bed();
     let one = bed.customer("reseller", "vendor");
     let other = bed.key_with("reseller", &json!({"name": "another product"})).key;
-    spend(&bed, &one, 1_000_000);
+    let sold = json!({"quota": 1_000_000, "quota_window": "sliding_day", "quota_pool": "key"});
+    spend_of_tier(&bed, ("reseller", "vendor"), &one, 1_000_000, &sold);
     let answer = sent_in_time(&bed, &Asked::get("/").key(&one));
     assert_eq!((answer.status, answer.number("X-Quota-Remaining")), (429, Some(0)), "{answer:?}");
     let answer = bed.gateway(&Asked::get("/").key(&other));
@@ -98,7 +101,8 @@ fn the_products_of_a_vendor_have_quotas_of_their_own() {
     // Of other tiers all keys of an account share the quota.
     let one = bed.customer("university", "researcher");
     let other = bed.key_with("university", &json!({"name": "another"})).key;
-    spend(&bed, &one, 5_000);
+    let sold = json!({"quota": 5_000, "quota_window": "sliding_day"});
+    spend_of_tier(&bed, ("university", "researcher"), &one, 5_000, &sold);
     assert_eq!(bed.gateway(&Asked::get("/").key(&other)).json()["error"], "quota_exceeded");
 }
 

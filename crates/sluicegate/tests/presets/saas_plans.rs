@@ -7,7 +7,7 @@ use sluicegate_testkit::http::{Answer, Asked};
 use sluicegate_testkit::wait;
 
 use crate::bed::Bed;
-use crate::spend::{batch, preset, sent_in_time, spend};
+use crate::spend::{batch, preset, sent_in_time, spend, spend_of_tier};
 
 fn bed() -> Bed {
     Bed::start_with(&preset("saas-plans.yaml"), |launch| launch.clock("2026-11-10 12:00:00"))
@@ -66,7 +66,7 @@ fn a_rate_that_is_exceeded_is_429_and_passes_by_itself() {
 fn a_spent_quota_is_402_until_the_month_ends() {
     let bed = bed();
     let key = bed.customer("acme", "free");
-    spend(&bed, &key, 49_999);
+    spend_of_tier(&bed, ("acme", "free"), &key, 49_999, &json!({"quota": 50_000}));
     let last = sent_in_time(&bed, &Asked::get("/").key(&key));
     assert_eq!(
         (last.status, numbers(&last, QUOTA)),
@@ -84,10 +84,11 @@ fn a_spent_quota_is_402_until_the_month_ends() {
 fn what_lies_beyond_a_quota_that_is_billed_is_served_and_counted() {
     let bed = bed();
     let key = bed.customer("globex", "enterprise");
+    let sold = json!({"quota": 20_000_000, "on_quota_exceeded": "bill_overage"});
+    spend(&bed, "globex", &key, 20_000_000, &sold);
     let negotiated = json!({"rate": 1000, "quota": 20_000_000, "on_quota_exceeded": "bill_overage"});
     let put = Asked::new("PUT", "/admin/v1/accounts/globex/custom").json(&negotiated);
     assert_eq!(bed.admin(put).status, 200);
-    spend(&bed, &key, 20_000_000);
     for overage in [1, 2] {
         let answer = sent_in_time(&bed, &Asked::get("/").key(&key));
         assert_eq!(answer.status, 200, "{answer:?}");
@@ -133,7 +134,7 @@ fn a_file_that_changes_holds_at_once_and_forgets_nothing() {
 fn an_upgrade_in_mid_month_holds_from_the_next_request_on() {
     let bed = bed();
     let key = bed.customer("acme", "free");
-    spend(&bed, &key, 50_000);
+    spend_of_tier(&bed, ("acme", "free"), &key, 50_000, &json!({"quota": 50_000}));
     assert_eq!(sent_in_time(&bed, &Asked::get("/").key(&key)).status, 402);
     let put = Asked::new("PUT", "/admin/v1/accounts/acme/tier").json(&json!({"tier": "pro"}));
     assert_eq!(bed.admin(put).status, 200);

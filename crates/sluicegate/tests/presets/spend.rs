@@ -1,4 +1,4 @@
-//! Using up a quota in one request: one that turns out to have cost more than was reserved.
+//! Using up a quota in one request.
 
 use serde_json::{Value, json};
 use sluicegate_testkit::http::{Answer, Asked, Caller};
@@ -12,16 +12,23 @@ pub(crate) fn preset(name: &str) -> String {
     std::fs::read_to_string(folder.join(name)).unwrap()
 }
 
-/// Charges this much to a key, however much fits at once. The bucket of its rate is empty afterwards.
+/// Charges this much to the quota of an account in one request, under negotiated limits: the same quota, and no rate
+/// that would owe it as well. The account keeps these limits until it is given others.
 #[track_caller]
-pub(crate) fn spend(bed: &Bed, key: &str, cost: u64) {
-    let held = wait::until("there is room for one", || {
-        let answer = bed.check(&json!({"key": key, "hold": true})).json();
-        answer["permit"].as_str().map(str::to_owned)
-    });
-    let finish = Asked::new("POST", "/v1/finish").json(&json!({"permit": held, "cost": cost}));
-    let finished = Caller::new(bed.server.decision()).send(&finish).unwrap();
-    assert_eq!((finished.status, &finished.json()["settled"]), (200, &json!(cost)), "{finished:?}");
+pub(crate) fn spend(bed: &Bed, account: &str, key: &str, cost: u64, quota: &Value) {
+    let path = format!("/admin/v1/accounts/{account}/custom");
+    let put = bed.admin(Asked::new("PUT", &path).json(quota));
+    assert_eq!(put.status, 200, "{}", put.text());
+    let answer = bed.check(&json!({"key": key, "cost": cost})).json();
+    assert_eq!(answer["allowed"], true, "{answer}");
+}
+
+/// The same, after which the account has its tier again.
+#[track_caller]
+pub(crate) fn spend_of_tier(bed: &Bed, (account, tier): (&str, &str), key: &str, cost: u64, quota: &Value) {
+    spend(bed, account, key, cost, quota);
+    let tier = Asked::new("PUT", &format!("/admin/v1/accounts/{account}/tier")).json(&json!({"tier": tier}));
+    assert_eq!(bed.admin(tier).status, 200);
 }
 
 /// Decides on these at one instant.

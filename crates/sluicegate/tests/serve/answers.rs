@@ -21,7 +21,7 @@ tiers:
   spent402: {quota: 1, quota_window: sliding_day}
   spent403: {quota: 1, quota_window: sliding_day, quota_status: 403}
   spent429: {quota: 1, quota_window: sliding_day, quota_status: 429}
-  overage: {quota: 1, quota_window: sliding_day, on_quota_exceeded: bill_overage}
+  overage: {quota: 1, quota_window: calendar_day, on_quota_exceeded: bill_overage}
   internal: {bypass: true}
 routes:
   guarded: {match: /guarded, scope: guarded:read}

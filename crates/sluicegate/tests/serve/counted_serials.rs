@@ -2,10 +2,6 @@
 //!
 //! `tests/fixtures/counted-serials/make.py` has made them.
 
-use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -14,6 +10,7 @@ use sluicegate_testkit::redis::{Engine, RedisServer};
 use sluicegate_testkit::server::Launch;
 
 use crate::bed::{Bed, PROGRAM};
+use crate::fixtures::Fixtures;
 use crate::nodes::{launch, metered};
 
 const POLICY: &str = "
@@ -22,33 +19,12 @@ ledger: {retain: 3650d}
 ";
 const CLOCK: &str = "2026-11-10 12:00:00";
 
-fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/counted-serials").join(name)
-}
-
-/// A folder with a data directory as it was left.
-fn unpacked(name: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let unpacked = Command::new("tar").arg("xzf").arg(fixture(name)).arg("-C").arg(folder.path()).status();
-    assert!(unpacked.unwrap().success());
-    folder
-}
-
-/// The key of an account.
-fn key(store: &str, account: &str) -> String {
-    let keys: Value = serde_json::from_str(&fs::read_to_string(fixture("keys.json")).unwrap()).unwrap();
-    keys[store][account].as_str().unwrap().to_owned()
-}
+const FIXTURES: Fixtures = Fixtures("counted-serials");
 
 /// A Redis that holds what it held.
 fn redis() -> RedisServer {
     let server = RedisServer::new(Engine::Redis);
-    let mut connection = TcpStream::connect(server.address()).unwrap();
-    connection.write_all(&fs::read(fixture("redis.resp")).unwrap()).unwrap();
-    connection.write_all(b"QUIT\r\n").unwrap();
-    let mut answers = String::new();
-    connection.read_to_string(&mut answers).unwrap();
-    assert!(answers.lines().all(|line| !line.starts_with('-')), "{answers}");
+    FIXTURES.load_into(&server);
     server
 }
 
@@ -61,11 +37,11 @@ fn goes_on(bed: &Bed, store: &str) {
     for (account, uid, total) in [("acme", "1", 7), ("other", "3", 3)] {
         assert_eq!(bed.get(&format!("/admin/v1/accounts/{account}"))["uid"], uid);
         assert_eq!(used(bed, account), total, "{account}");
-        let answer = bed.check(&json!({"key": key(store, account), "cost": 10}));
+        let answer = bed.check(&json!({"key": FIXTURES.key(store, account), "cost": 10}));
         assert_eq!(answer.json()["allowed"], true, "{}", answer.text());
         assert_eq!(used(bed, account), total + 10, "{account}");
     }
-    assert_eq!(bed.check(&json!({"key": key(store, "gone")})).json()["error"], "invalid_key");
+    assert_eq!(bed.check(&json!({"key": FIXTURES.key(store, "gone")})).json()["error"], "invalid_key");
     assert_eq!(used(bed, "~2"), 5);
 }
 
@@ -95,7 +71,7 @@ fn verify(bed: &mut Bed) {
 
 #[test]
 fn a_data_directory_of_before_is_read_and_goes_on() {
-    let folder = unpacked("embedded.tar.gz");
+    let folder = FIXTURES.unpacked("embedded.tar.gz");
     let launch = Launch::new(PROGRAM, folder.path())
         .policy(POLICY)
         .variable("SLUICEGATE_SECRET", "a secret that all nodes of this test have")
@@ -120,7 +96,7 @@ fn homes(redis: &RedisServer) -> Vec<String> {
 
 #[test]
 fn a_redis_of_before_and_its_node_are_read_and_go_on() {
-    let (redis, folder) = (redis(), unpacked("node.tar.gz"));
+    let (redis, folder) = (redis(), FIXTURES.unpacked("node.tar.gz"));
     let bed = Bed::launched(launch(POLICY, &redis.url(), folder.path()), folder);
     let before = homes(&redis);
     assert_eq!(before.len(), 3, "{before:?}");
@@ -131,10 +107,10 @@ fn a_redis_of_before_and_its_node_are_read_and_go_on() {
 
 #[test]
 fn a_data_directory_of_before_is_not_used_with_another_kind_of_store() {
-    let (redis, folder) = (redis(), unpacked("embedded.tar.gz"));
+    let (redis, folder) = (redis(), FIXTURES.unpacked("embedded.tar.gz"));
     let ended = launch(POLICY, &redis.url(), folder.path()).run();
     assert!(ended.said.contains("(embedded, and this is redis)"), "{}", ended.said);
-    let folder = unpacked("node.tar.gz");
+    let folder = FIXTURES.unpacked("node.tar.gz");
     let ended = Launch::new(PROGRAM, folder.path()).policy(POLICY).run();
     assert!(ended.said.contains("(redis, and this is embedded)"), "{}", ended.said);
 }

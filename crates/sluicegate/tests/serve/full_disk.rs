@@ -20,7 +20,7 @@ use crate::tally::ledger;
 const POLICY: &str = "
 tiers:
   sold: {quota: 100_000_000, quota_window: sliding_day}
-  billed: {quota: 100, quota_window: sliding_day, on_quota_exceeded: bill_overage}
+  billed: {quota: 100, on_quota_exceeded: bill_overage}
   open: {rate: 1_000_000, burst: 1_000_000}
 ";
 

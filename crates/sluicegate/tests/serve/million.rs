@@ -3,7 +3,8 @@
 //!
 //! The server is ended, killed and killed while it is asked; its policy is edited and its customers change their tiers.
 //! Its clock is twenty minutes further on with every start, and stands just before a full hour with some, so that hours
-//! end under load, are closed and sealed. `SLUICEGATE_SLOW=1` makes it the whole million, otherwise it is a tenth.
+//! end under load, are closed and sealed. While it is asked, its wall clock leaps ahead by two years, and back.
+//! `SLUICEGATE_SLOW=1` makes it the whole million, otherwise it is a tenth.
 
 mod customer;
 mod model;
@@ -16,10 +17,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use jiff::civil::DateTime;
-use jiff::{ToSpan as _, civil};
+use jiff::civil::{self, DateTime};
 use serde_json::json;
 use sluicegate_testkit::dice::Dice;
+use sluicegate_testkit::faketime::WallClock;
 use sluicegate_testkit::http::{Asked, Caller};
 use sluicegate_testkit::server::Launch;
 use sluicegate_testkit::wait;
@@ -31,7 +32,9 @@ use crate::bed::{Bed, PROGRAM, slow};
 
 /// The first start: every third is two seconds before a full hour.
 const FIRST: DateTime = civil::date(2026, 11, 10).at(8, 19, 58, 0);
-const STEP_MINUTES: i64 = 20;
+const STEP_S: i64 = 20 * 60;
+/// How far the wall clock leaps.
+const LEAP_S: i64 = 2 * 365 * 86_400;
 
 /// After each round something happens.
 const ROUNDS: usize = 12;
@@ -47,6 +50,7 @@ struct Worker {
 /// The server and those who ask.
 struct Million {
     bed: Bed,
+    wall: WallClock,
     workers: Vec<Worker>,
     starts: i64,
     edition: usize,
@@ -58,7 +62,8 @@ impl Million {
     fn start(decisions: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let text = policy(0, decisions, 0, &folder.path().join("export"));
-        let launch = Launch::apart(PROGRAM, folder.path()).policy(&text).clock(&clock(0));
+        let wall = WallClock::reading(folder.path(), time_of(0));
+        let launch = Launch::apart(PROGRAM, folder.path()).policy(&text).wall_clock(&wall);
         let bed = Bed::launched(launch, folder);
         let workers = (0..WORKERS)
             .map(|number| {
@@ -66,7 +71,7 @@ impl Million {
                 Worker { dice: Dice::new(20_261_116 + number), customers }
             })
             .collect();
-        Self { bed, workers, starts: 1, edition: 0, edits: 0, decisions }
+        Self { bed, wall, workers, starts: 1, edition: 0, edits: 0, decisions }
     }
 
     fn export(&self) -> PathBuf {
@@ -79,7 +84,7 @@ impl Million {
 
     /// Starts another server where this one was, twenty minutes later.
     fn restart(&mut self) {
-        self.bed.launch = self.bed.launch.clone().clock(&clock(self.starts));
+        self.wall.set(time_of(self.starts));
         self.starts += 1;
         self.bed.restart();
     }
@@ -89,10 +94,10 @@ impl Million {
         assert!(self.bed.server.wait().success(), "{}", self.bed.server.said());
     }
 
-    /// Everybody asks, while the policy is edited and tiers change.
+    /// Everybody asks, while the policy is edited, tiers change, and the wall clock is wrong now and then.
     fn round(&mut self) {
         let export = self.export();
-        let Self { bed, workers, edits, edition, decisions, .. } = self;
+        let Self { bed, wall, workers, edits, edition, decisions, .. } = self;
         let (bed, share, asking) = (&*bed, *decisions / WORKERS / ROUNDS as u64, &AtomicBool::new(true));
         thread::scope(|scope| {
             let running: Vec<_> =
@@ -103,6 +108,10 @@ impl Million {
                     write(bed, &policy(*edition, *decisions, *edits, &export));
                     move_customers(bed, *edits);
                     wait::pause(Duration::from_millis(100));
+                    let leap_s = if edits.is_multiple_of(3) { LEAP_S } else { 0 };
+                    wall.step_by(leap_s);
+                    wait::pause(Duration::from_millis(100));
+                    wall.step_by(-leap_s);
                 }
             });
             let ended: Vec<_> = running.into_iter().map(thread::ScopedJoinHandle::join).collect();
@@ -144,7 +153,7 @@ impl Million {
         });
         let (edition, decisions) = (self.edition, self.decisions);
         for customer in self.workers.iter_mut().flat_map(|worker| &mut worker.customers) {
-            customer.count.quota = customer.kind.quota(edition, decisions);
+            customer.count.change(customer.kind.quota(edition, decisions));
         }
     }
 
@@ -172,9 +181,10 @@ impl Worker {
     }
 }
 
-/// What the clock says at a start.
-fn clock(start: i64) -> String {
-    FIRST.saturating_add((STEP_MINUTES * start).minutes()).strftime("%F %T").to_string()
+/// What the clock says at a start, in seconds since 1970.
+fn time_of(start: i64) -> i64 {
+    let first = FIRST.to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp().as_second();
+    first + STEP_S * start
 }
 
 fn customer(bed: &Bed, kind: Kind, worker: u64, decisions: u64) -> Customer {

@@ -2,9 +2,13 @@
 
 use crate::file::sink::Sink;
 use crate::file::typed::{
-    AlertsBody, At, DurabilityWord, HeaderFamilyWord, LedgerBody, QuotaResetWord, ResponsesBody, Text,
+    AlertsBody, At, DurabilityWord, Field, HeaderFamilyWord, LedgerBody, QuotaResetWord, ResponsesBody, Span,
+    Text,
 };
-use crate::policy::{Alerts, Durability, ExportTarget, HeaderFamily, LedgerSettings, QuotaReset, Responses};
+use crate::limit::Limit;
+use crate::policy::{
+    Alerts, Durability, ExportTarget, HeaderFamily, LedgerSettings, QuotaReset, Responses, Tiers,
+};
 use crate::time::Nanos;
 
 pub(super) fn responses(body: &ResponsesBody, sink: &mut Sink) -> Responses {
@@ -43,33 +47,76 @@ fn family(word: HeaderFamilyWord) -> HeaderFamily {
     }
 }
 
-pub(super) fn ledger(body: &LedgerBody, sink: &mut Sink) -> Option<LedgerSettings> {
+/// The quotas of the tiers say how long records are needed.
+pub(super) fn ledger(
+    field: &Field<LedgerBody>,
+    tiers: Option<&Tiers>,
+    sink: &mut Sink,
+) -> Option<LedgerSettings> {
     let default = LedgerSettings::default();
-    let retain = match body.retain.given() {
-        None => Some(default.retain),
-        Some(at) => {
-            let secs =
-                u32::try_from(at.value.secs).ok().filter(|secs| *secs <= LedgerSettings::RETAIN_SECS_MAX);
-            if secs.is_none() {
-                let help = format!("the longest is {}d", LedgerSettings::RETAIN_SECS_MAX / 86_400);
-                sink.report(at.place, "this duration is too long", help);
-            }
-            secs.map(Nanos::from_secs)
-        }
-    };
+    let needed = tiers.map_or(Nanos::ZERO, raw_needed);
+    let usual = LedgerSettings { raw: default.raw.max(needed), ..default };
+    match field {
+        Field::Absent => Some(usual),
+        Field::Wrong => None,
+        Field::Given(at) => given(&at.value, needed, &usual, sink),
+    }
+}
+
+fn given(
+    body: &LedgerBody,
+    needed: Nanos,
+    usual: &LedgerSettings,
+    sink: &mut Sink,
+) -> Option<LedgerSettings> {
+    let retain = kept_for(&body.retain, usual.retain, sink);
+    let mut raw = kept_for(&body.raw, usual.raw, sink);
+    if let (Some(at), Some(kept)) = (body.raw.given(), raw)
+        && kept < needed
+    {
+        let message = "records must be kept for the longest quota window and 3 days: meters are counted again from \
+                       them";
+        sink.report(at.place, message, format!("write at least {}", shortest(needed)));
+        raw = None;
+    }
     let export = match body.export.given() {
         None => Some(None),
         Some(at) => export_target(at, sink).map(Some),
     };
     Some(LedgerSettings {
         retain: retain?,
+        raw: raw?,
         export: export?,
         durability: match body.durability.value() {
             Some(DurabilityWord::Strict) => Durability::Strict,
             Some(DurabilityWord::Normal) => Durability::Normal,
-            None => default.durability,
+            None => usual.durability,
         },
     })
+}
+
+/// A duration that was typed, or the default.
+fn kept_for(field: &Field<Span>, default: Nanos, sink: &mut Sink) -> Option<Nanos> {
+    let Some(at) = field.given() else { return Some(default) };
+    let secs = u32::try_from(at.value.secs).ok().filter(|secs| *secs <= LedgerSettings::RETAIN_SECS_MAX);
+    if secs.is_none() {
+        let help = format!("the longest is {}d", LedgerSettings::RETAIN_SECS_MAX / 86_400);
+        sink.report(at.place, "this duration is too long", help);
+    }
+    secs.map(Nanos::from_secs)
+}
+
+/// For how long the quotas of the tiers need single records.
+fn raw_needed(tiers: &Tiers) -> Nanos {
+    let limits = tiers.iter().flat_map(|tier| &tier.limits).map(|entry| &entry.limit);
+    let windows = limits.filter_map(Limit::quota_window);
+    windows.max().map_or(Nanos::ZERO, |longest| Nanos(longest.0.saturating_add(LedgerSettings::RAW_MARGIN.0)))
+}
+
+/// A duration as files have it, in whole days or hours.
+fn shortest(duration: Nanos) -> String {
+    let hours = duration.0.div_ceil(3_600_000_000_000);
+    if hours.is_multiple_of(24) { format!("{}d", hours / 24) } else { format!("{hours}h") }
 }
 
 fn export_target(at: &At<Text>, sink: &mut Sink) -> Option<ExportTarget> {

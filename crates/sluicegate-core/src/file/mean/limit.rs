@@ -11,7 +11,7 @@ use crate::policy::{RouteIndex, TierLimit};
 use crate::rule::Amount;
 
 use super::routes::report_bad_name;
-use super::{log, overage, rule};
+use super::{overage, rule};
 
 /// A meant entry with the place of its name.
 pub(super) struct MeantLimit {
@@ -54,6 +54,7 @@ fn limit(entry: &NamedEntry<LimitBody>, routes: Option<&[&str]>, sink: &mut Sink
         per: per(body.per.value().copied(), axis?),
         rule: rule?,
         excess: excess?,
+        sold: None,
     };
     Some(MeantLimit { place: entry.place, limit: TierLimit { limit, routes: counted? } })
 }
@@ -161,14 +162,18 @@ fn excess(algorithm: &At<Algorithm>, axis: Axis, body: &LimitBody, sink: &mut Si
     let limit = body.limit.given().and_then(|at| Amount::new(at.value.amount));
     let beyond = overage::Typed { overrun: &body.on_exceeded, key: "on_exceeded", cap: &body.overage_cap };
     let excess = overage::excess(&beyond, limit, status, sink)?;
-    match (algorithm.value, limit) {
-        (Algorithm::SlidingLog, Some(limit)) => log::check_overage(limit, excess, algorithm.place, sink)?,
-        (Algorithm::TokenBucket, _) if excess.is_billed() => {
-            // A bucket holds no more than its burst.
+    match algorithm.value {
+        Algorithm::SlidingWindow | Algorithm::SlidingBuckets | Algorithm::SlidingLog
+            if excess.is_billed() =>
+        {
+            overage::report_sliding(&beyond, "use calendar_month, billing_month or calendar_day", sink);
+            return None;
+        }
+        Algorithm::TokenBucket if excess.is_billed() => {
+            // A bucket has no periods that a bill could name.
             let message =
                 "this algorithm cannot count what goes beyond its limit, so nothing could be billed";
-            let help = "use calendar_month, billing_month, calendar_day or sliding_buckets";
-            sink.report(algorithm.place, message, help);
+            sink.report(algorithm.place, message, "use calendar_month, billing_month or calendar_day");
             return None;
         }
         _ => {}

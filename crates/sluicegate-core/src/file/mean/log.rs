@@ -2,7 +2,6 @@
 
 use crate::file::problem::Place;
 use crate::file::sink::Sink;
-use crate::limit::Excess;
 use crate::rule::{Amount, SLIDING_LOG_LIMIT_MAX};
 
 use super::range;
@@ -14,26 +13,6 @@ pub(super) fn amount(number: u64, what: &str, place: Place, sink: &mut Sink) -> 
         return None;
     }
     range::amount(number, SLIDING_LOG_LIMIT_MAX, what, place, sink)
-}
-
-/// Reports overage that a log would have to remember without end.
-pub(super) fn check_overage(limit: Amount, excess: Excess, place: Place, sink: &mut Sink) -> Option<()> {
-    if !excess.is_billed() {
-        return Some(());
-    }
-    let Some(more) = excess.reach() else {
-        let message = "a sliding log remembers every admission, and what is billed here has no end";
-        let help =
-            "add an `overage_cap`, or use sliding_buckets, calendar_month, billing_month or calendar_day";
-        sink.report(place, message, help);
-        return None;
-    };
-    if limit.get().saturating_add(more) > SLIDING_LOG_LIMIT_MAX {
-        let message = format!("with its overage, a sliding log may not have more than {}", most());
-        report_too_many(message, place, sink);
-        return None;
-    }
-    Some(())
 }
 
 fn report_too_many(message: String, place: Place, sink: &mut Sink) {

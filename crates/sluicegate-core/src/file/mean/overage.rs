@@ -2,9 +2,10 @@
 
 use crate::file::sink::Sink;
 use crate::file::typed::{At, Field, Overrun, Whole};
-use crate::limit::{Excess, OverageCap, RefusalStatus};
+use crate::limit::{Excess, Limit, OverageCap, RefusalStatus};
 use crate::rule::Amount;
 
+use super::limit::MeantLimit;
 use super::range;
 
 /// What was typed about it.
@@ -47,4 +48,34 @@ pub(super) fn excess(
             None
         }
     }
+}
+
+/// Reports that a window which slides is billed. `instead` says what to write.
+pub(super) fn report_sliding(typed: &Typed<'_>, instead: &str, sink: &mut Sink) {
+    let Some(at) = typed.overrun.given() else { return };
+    let message =
+        "a window that slides has no periods that a bill could name, so its overage cannot be billed";
+    let help = format!("{instead}, or `{}: block`", typed.key);
+    sink.report(at.place, message, help);
+}
+
+/// Whether at most one quota of a tier is billed; reports every further one. `quota` is that of the shorthand.
+pub(super) fn check_one_billed(quota: Option<&Limit>, entries: &[MeantLimit], sink: &mut Sink) -> bool {
+    let mut billed = quota.filter(|limit| limit.excess.is_billed());
+    let mut one_is_billed = true;
+    for entry in entries.iter().filter(|entry| entry.limit.limit.excess.is_billed()) {
+        let limit = &entry.limit.limit;
+        if let Some(first) = billed {
+            let message = format!(
+                "`{}` bills overage, and `{}` does already: each request would be billed twice",
+                limit.name, first.name
+            );
+            let help =
+                "one quota of a tier is billed: write `on_exceeded: block` here, or bill only this one";
+            sink.report(entry.place, message, help);
+            one_is_billed = false;
+        }
+        billed = billed.or(Some(limit));
+    }
+    one_is_billed
 }

@@ -1,7 +1,6 @@
 //! What the `quota` shorthand of a tier means.
 
 use crate::calendar::{Calendar, CalendarUnit};
-use crate::file::problem::Place;
 use crate::file::sink::Sink;
 use crate::file::typed::{At, Field, Quota, QuotaAlgorithm, QuotaPool, QuotaWindow, TierBody};
 use crate::limit::{Axis, Limit, LimitName, Per, RefusalStatus};
@@ -34,7 +33,7 @@ pub(super) fn quota(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
     };
     let log = logged(body, sink);
     let amount = match log {
-        Some(Some(_)) => log::amount(amount, "`quota`", place, sink),
+        Some(true) => log::amount(amount, "`quota`", place, sink),
         _ => super::range::amount(amount, Amount::MAX, "`quota`", place, sink),
     };
     let window = match &body.quota_window {
@@ -47,8 +46,9 @@ pub(super) fn quota(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
         overage::Typed { overrun: &body.on_quota_exceeded, key: "on_quota_exceeded", cap: &body.overage_cap };
     let excess = overage::excess(&beyond, amount, status, sink);
     let (amount, window, excess, log) = (amount?, window?, excess?, log?);
-    if let Some(at) = log {
-        log::check_overage(amount, excess, at, sink)?;
+    if slides(window) && excess.is_billed() {
+        overage::report_sliding(&beyond, "write `quota_window: calendar_month`", sink);
+        return None;
     }
     Some(Some(Limit {
         name: LimitName::new(LimitName::QUOTA)?,
@@ -57,8 +57,9 @@ pub(super) fn quota(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
             Some(QuotaPool::Key) => Per::Key,
             Some(QuotaPool::Account) | None => Per::Account,
         },
-        rule: rule(amount, window, log.is_some())?,
+        rule: rule(amount, window, log)?,
         excess,
+        sold: None,
     }))
 }
 
@@ -88,15 +89,19 @@ fn check_window(at: &At<QuotaWindow>, sink: &mut Sink) -> Option<QuotaWindow> {
     Some(at.value)
 }
 
-/// Where it says that every admission is remembered, if it does. The outer option: whether it could be meant.
-fn logged(body: &TierBody, sink: &mut Sink) -> Option<Option<Place>> {
+fn slides(window: QuotaWindow) -> bool {
+    matches!(window, QuotaWindow::SlidingDay | QuotaWindow::Sliding(_))
+}
+
+/// Whether every admission is remembered. Nothing if that could not be meant.
+fn logged(body: &TierBody, sink: &mut Sink) -> Option<bool> {
     let at = match &body.quota_algorithm {
-        Field::Absent => return Some(None),
+        Field::Absent => return Some(false),
         Field::Wrong => return None,
         Field::Given(at) => at,
     };
     let slides = match &body.quota_window {
-        Field::Given(window) => matches!(window.value, QuotaWindow::SlidingDay | QuotaWindow::Sliding(_)),
+        Field::Given(window) => slides(window.value),
         Field::Absent => false,
         Field::Wrong => return None,
     };
@@ -105,7 +110,7 @@ fn logged(body: &TierBody, sink: &mut Sink) -> Option<Option<Place>> {
         sink.report(at.key, "`quota_algorithm` is for windows that slide, and this one does not", help);
         return None;
     }
-    Some((at.value == QuotaAlgorithm::SlidingLog).then_some(at.place))
+    Some(at.value == QuotaAlgorithm::SlidingLog)
 }
 
 fn rule(limit: Amount, window: QuotaWindow, logged: bool) -> Option<Rule> {

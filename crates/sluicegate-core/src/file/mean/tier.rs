@@ -8,7 +8,7 @@ use crate::policy::{Bypass, RefundOn, Tier, TierLimit, TierName};
 use crate::rule::{CONCURRENCY_LIMIT_MAX, LEASE_DEFAULT, Rule};
 
 use super::bucket::{Burst, bucket};
-use super::{limit, quota, range, shadow};
+use super::{limit, overage, quota, range, shadow};
 
 /// The tier, if nothing about it is wrong. `place` is where its name stands; `routes` are the names that its limits may
 /// use, nothing if they are not known.
@@ -25,6 +25,8 @@ pub(in crate::file) fn tier(
     let priority = priority(&body.priority, sink);
     let entries = entries?;
     shadow::report(&entries, sink);
+    let one_is_billed =
+        overage::check_one_billed(shorthands[2].as_ref().and_then(Option::as_ref), &entries, sink);
     let mut limits: Vec<TierLimit> = Vec::new();
     for shorthand in shorthands {
         limits.extend(shorthand?.map(|limit| TierLimit { limit, routes: Vec::new() }));
@@ -36,7 +38,7 @@ pub(in crate::file) fn tier(
         sink.report(place, message, help);
         return None;
     }
-    if !well_shaped {
+    if !well_shaped || !one_is_billed {
         return None;
     }
     limits.sort_by_key(|entry| entry.limit.axis);
@@ -115,6 +117,7 @@ fn rate(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
         per: Per::Key,
         rule: Rule::TokenBucket(bucket("`rate`", rate, burst, sink)?),
         excess: Excess::Refuse(RefusalStatus::TooManyRequests),
+        sold: None,
     }))
 }
 
@@ -143,5 +146,6 @@ fn concurrency(body: &TierBody, sink: &mut Sink) -> Option<Option<Limit>> {
         per: Per::Account,
         rule: Rule::Concurrency { limit, lease: LEASE_DEFAULT },
         excess: Excess::Refuse(RefusalStatus::TooManyRequests),
+        sold: None,
     }))
 }

@@ -41,7 +41,7 @@ body! {
         "limits" => limits: Named<LimitBody>,
         /// Whether callers with a service token pass without any limit. Default: false.
         "bypass" => bypass: bool,
-        /// When a finished request gets its charge back. Default: never.
+        /// When a finished request gets its quota back. Default: never.
         "refund_on" => refund_on: RefundWord,
     }
 }

@@ -115,7 +115,7 @@ impl Came {
 
 /// Who shares a seat.
 #[derive(Debug)]
-pub(super) struct Members {
+pub(crate) struct Members {
     now: Came,
     before: Came,
     /// When the time that is running ends, and becomes the time before; in seconds, which take less room.
@@ -133,7 +133,7 @@ impl Default for Members {
 impl Members {
     /// Counts a client in, who is remembered for `memory` at the least and twice that at the most. How many there are,
     /// as a power of two, rounded up.
-    pub(super) fn note(&mut self, client: u64, memory: Nanos, now: Timestamp) -> u8 {
+    pub(crate) fn note(&mut self, client: u64, memory: Nanos, now: Timestamp) -> u8 {
         // A clock that stepped back forgets nobody.
         let turned = now.as_secs() >= self.ends;
         if turned {

@@ -21,7 +21,7 @@ fn client(number: u64) -> HomeId {
 
 /// The last seat of so many clients behind one address.
 fn seated(crowd: &Crowd, clients: std::ops::Range<u64>, now: Timestamp) -> Seat {
-    clients.map(|number| crowd.seat(client(number), 7, DAY, now)).last().unwrap()
+    clients.map(|number| crowd.seat(client(number), 7, 0, DAY, now)).last().unwrap()
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn a_client_that_is_alone_has_the_limits_of_one() {
     let crowd = Crowd::new(hasher(), 1, 4);
     assert!(crowd.is_empty());
     for _ in 0..100 {
-        assert_eq!(crowd.seat(client(1), 7, DAY, START).members_log2, 0);
+        assert_eq!(crowd.seat(client(1), 7, 0, DAY, START).members_log2, 0);
     }
     assert!(!crowd.is_empty());
 }
@@ -50,11 +50,14 @@ fn a_seat_has_the_limits_of_all_who_share_it() {
 #[test]
 fn seats_are_chosen_by_the_address_alone() {
     let crowd = Crowd::new(hasher(), 1, 8);
-    assert_eq!(crowd.seat(client(1), 7, DAY, START).home, crowd.seat(client(2), 7, DAY, START).home);
-    assert_ne!(crowd.seat(client(1), 7, DAY, START).home, crowd.seat(client(1), 8, DAY, START).home);
+    assert_eq!(crowd.seat(client(1), 7, 0, DAY, START).home, crowd.seat(client(2), 7, 0, DAY, START).home);
+    assert_ne!(crowd.seat(client(1), 7, 0, DAY, START).home, crowd.seat(client(1), 8, 0, DAY, START).home);
     let after_a_restart = Crowd::new(hasher(), 2, 8);
     for other in [Crowd::new(HomeHasher::new([4; 16]), 1, 8), after_a_restart] {
-        assert_ne!(crowd.seat(client(1), 7, DAY, START).home, other.seat(client(1), 7, DAY, START).home);
+        assert_ne!(
+            crowd.seat(client(1), 7, 0, DAY, START).home,
+            other.seat(client(1), 7, 0, DAY, START).home
+        );
     }
 }
 
@@ -65,7 +68,7 @@ fn nobody_is_too_many(seats_log2: u32, clients: u64, memory: Nanos, apart: Nanos
     for number in 0..clients {
         now = now.plus(apart);
         let home = client(number);
-        let seat = crowd.seat(home, (home.0 >> 64) as u64, memory, now);
+        let seat = crowd.seat(home, (home.0 >> 64) as u64, 0, memory, now);
         let there: &mut Vec<Timestamp> = came.entry(seat.home).or_default();
         there.push(now);
         let counted = there.iter().rev().take_while(|then| then.plus(memory) > now).count();
@@ -91,9 +94,9 @@ fn who_used_something_is_counted_for_as_long_as_that_counts() {
 #[test]
 fn a_seat_tells_who_sits_there_already_that_it_has_grown() {
     let crowd = Crowd::new(hasher(), 1, 4);
-    let first = crowd.seat(client(1), 7, DAY, START);
+    let first = crowd.seat(client(1), 7, 0, DAY, START);
     assert_eq!(crowd.grown(&first), None);
-    let second = crowd.seat(client(2), 7, DAY, START);
+    let second = crowd.seat(client(2), 7, 0, DAY, START);
     assert_eq!(crowd.grown(&first), Some(second));
     assert_eq!(crowd.grown(&second), None);
 }
@@ -103,10 +106,10 @@ fn who_is_gone_for_two_days_is_forgotten_and_nobody_sooner_than_one() {
     let crowd = Crowd::new(hasher(), 1, 4);
     let full = seated(&crowd, 0..1_000, START).members_log2;
     let almost = START.plus(Nanos(2 * DAY.0 - 1));
-    assert_eq!(crowd.seat(client(1), 7, DAY, almost).members_log2, full);
-    assert_eq!(crowd.seat(client(1), 7, DAY, START).members_log2, full, "a clock that stepped back");
+    assert_eq!(crowd.seat(client(1), 7, 0, DAY, almost).members_log2, full);
+    assert_eq!(crowd.seat(client(1), 7, 0, DAY, START).members_log2, full, "a clock that stepped back");
     let late = almost.plus(Nanos(2 * DAY.0));
-    assert_eq!(crowd.seat(client(1), 7, DAY, late).members_log2, 0);
+    assert_eq!(crowd.seat(client(1), 7, 0, DAY, late).members_log2, 0);
 }
 
 #[test]

@@ -8,8 +8,11 @@ fn any_record() -> impl Strategy<Value = Record> {
     let whose = (any::<u128>(), any::<u128>(), any::<u64>(), any::<u64>(), any::<u32>());
     let what = (any::<u32>(), any::<u32>(), any::<u64>(), any::<u64>(), any::<Option<(u64, u64)>>());
     let kind = prop_oneof![Just(Kind::Charge), Just(Kind::Refund), Just(Kind::Correction)];
-    (kind, any::<[u64; 2]>(), 0u16..4, whose, what).prop_map(
-        |(kind, [at, charged_at], flags, whose, what)| {
+    let env = prop_oneof![Just(KeyEnv::Live), Just(KeyEnv::Test)];
+    let settlement = any::<(u64, u16)>()
+        .prop_map(|(reserved, skipped)| Settlement { reserved, skipped: LimitPlaces::from_bits(skipped) });
+    (kind, any::<[u64; 2]>(), (0u16..128, env), whose, what, settlement).prop_map(
+        |(kind, [at, charged_at], (flags, env), whose, what, settlement)| {
             let (decision, home, account, key, key_number) = whose;
             let (route, tier, cost, overage, idempotency) = what;
             Record {
@@ -23,10 +26,13 @@ fn any_record() -> impl Strategy<Value = Record> {
                 key_number,
                 route,
                 tier,
+                env,
+                unit: Unit::Requests,
                 cost,
                 overage,
                 idempotency: idempotency.map(|(key, request)| Idempotency { key, request }),
                 flags: Flags(flags),
+                settlement,
             }
         },
     )
@@ -93,7 +99,38 @@ fn a_whole_record_of_another_version_is_not_called_torn() {
 /// What is on disks out there: this may only change together with the version.
 #[test]
 fn the_layout_is_as_written_down() {
-    let record = Record {
+    let record = refund(KeyEnv::Test);
+    let mut expected = bytes_of_version_1();
+    expected[4] = 2;
+    expected[84..86].copy_from_slice(&[1, 2]);
+    assert_eq!(encode(&record), expected);
+    // By zlib: crc32(the bytes from the fifth on, both halves of the position mixed).
+    assert_eq!(sealed(&record, 1 << 40 | 5)[..4], [146, 96, 221, 215]);
+}
+
+/// The bytes that the first version wrote, with the checksum it wrote.
+#[test]
+fn a_record_of_the_first_version_counts_requests_of_a_live_key() {
+    let mut bytes = bytes_of_version_1();
+    bytes[..4].copy_from_slice(&[185, 186, 217, 239]);
+    assert_eq!(decode(&bytes, 1 << 40 | 5), Content::Whole(refund(KeyEnv::Live)));
+    assert_eq!(decode(&bytes, 1 << 40 | 6), Content::Torn);
+}
+
+#[test]
+fn a_unit_or_an_environment_that_is_not_known_is_taken_for_nothing_else() {
+    for at in [84, 85] {
+        for unknown in [0, 3, 255] {
+            let mut bytes = encode(&refund(KeyEnv::Live));
+            bytes[at] = unknown;
+            seal(&mut bytes, 7);
+            assert_eq!(decode(&bytes, 7), Content::Newer { version: VERSION }, "{unknown} at {at}");
+        }
+    }
+}
+
+fn refund(env: KeyEnv) -> Record {
+    Record {
         kind: Kind::Refund,
         at: Timestamp::from_nanos(0x0102_0304_0506_0708),
         charged_at: Timestamp::from_nanos(0x0112_1314_1516_1718),
@@ -104,11 +141,18 @@ fn the_layout_is_as_written_down() {
         key_number: 0x60,
         route: 0x70,
         tier: 0x71,
+        env,
+        unit: Unit::Requests,
         cost: 0x80,
         overage: 0x90,
         idempotency: Some(Idempotency { key: 0xa0, request: 0xb0 }),
         flags: Flags::DEGRADED,
-    };
+        settlement: Settlement::default(),
+    }
+}
+
+/// All but the checksum.
+fn bytes_of_version_1() -> SlotBytes {
     let mut expected = [0; SLOT_BYTES];
     expected[4..8].copy_from_slice(&[1, 2, 2, 0x80]);
     expected[8..16].copy_from_slice(&[8, 7, 6, 5, 4, 3, 2, 1]);
@@ -117,7 +161,20 @@ fn the_layout_is_as_written_down() {
     for (at, byte) in bytes.into_iter().chain([(88, 0x80), (96, 0x90), (104, 0xa0), (112, 0xb0)]) {
         expected[at] = byte;
     }
-    assert_eq!(encode(&record), expected);
-    // By zlib: crc32(the bytes from the fifth on, both halves of the position mixed).
-    assert_eq!(sealed(&record, 1 << 40 | 5)[..4], [185, 186, 217, 239]);
+    expected
+}
+
+/// What older programs wrote has zeros for it, as above: those are records without a settlement.
+#[test]
+fn a_settlement_lies_where_zeros_were() {
+    let bytes = [0; SLOT_BYTES];
+    let mut old = bytes;
+    (old[4], old[5]) = (VERSION_WITHOUT_UNIT, 2);
+    seal(&mut old, 7);
+    let Content::Whole(record) = decode(&old, 7) else { panic!("an old refund") };
+    assert_eq!(record.settlement, Settlement::default());
+    let settlement = Settlement { reserved: 0x0102_0304, skipped: LimitPlaces::from_bits(0x0506) };
+    let bytes = encode(&Record { settlement, ..record });
+    assert_eq!((bytes[86], bytes[87]), (6, 5));
+    assert_eq!(bytes[120..], [4, 3, 2, 1, 0, 0, 0, 0]);
 }

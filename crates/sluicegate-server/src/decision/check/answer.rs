@@ -1,16 +1,14 @@
 //! The answer to a check, written by hand into one buffer: it is written for every request of a whole fleet.
 
-use std::fmt::Write as _;
-
 use sluicegate_core::headers::{Field, Sink, push_number};
 use sluicegate_engine::problem::write_text;
-use sluicegate_engine::{Answer, Decision, ErrorCode, PermitId};
+use sluicegate_engine::{Answer, Decision, ErrorCode, HandedPermit};
 
 /// What a usual answer needs: two limits and all families of headers.
 pub(in crate::decision) const CAPACITY: usize = 1_280;
 
 /// Writes the answer.
-pub(in crate::decision) fn write(out: &mut String, decision: &Decision, permit: Option<PermitId>) {
+pub(in crate::decision) fn write(out: &mut String, decision: &Decision, permit: Option<&HandedPermit>) {
     let denial = match &decision.answer {
         Answer::Admitted => {
             out.push_str("{\"allowed\":true,\"status\":200,\"error\":null,\"decision_id\":\"");
@@ -41,7 +39,10 @@ pub(in crate::decision) fn write(out: &mut String, decision: &Decision, permit: 
     write_limits(out, decision);
     match permit {
         None => out.push_str(",\"permit\":null"),
-        Some(permit) => drop(write!(out, ",\"permit\":\"{permit}\"")),
+        Some(permit) => {
+            out.push(',');
+            write_permit(out, permit);
+        }
     }
     out.push_str(",\"mode\":\"");
     out.push_str(decision.mode.as_str());
@@ -51,6 +52,15 @@ pub(in crate::decision) fn write(out: &mut String, decision: &Decision, permit: 
     let asks_for_key = denial.is_some_and(|denial| denial.error == ErrorCode::MissingKey);
     write_headers(out, decision, asks_for_key);
     out.push_str("}}");
+}
+
+/// Writes a permit and how long it lives, as two members.
+pub(in crate::decision) fn write_permit(out: &mut String, permit: &HandedPermit) {
+    // Its text needs no escaping.
+    out.push_str("\"permit\":\"");
+    out.push_str(&permit.text);
+    out.push_str("\",\"permit_expires_ms\":");
+    push_number(out, permit.lives.as_millis_ceil());
 }
 
 /// Only what is out of the ordinary: nearly everybody stands well.

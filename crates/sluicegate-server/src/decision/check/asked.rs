@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use http::HeaderMap;
 use serde::de::MapAccess;
 use sluicegate_core::rule::Amount;
+use sluicegate_core::time::Nanos;
 use sluicegate_engine::{CallerRequest, Credential, Front, Hold, Name, Purpose};
 
 use super::super::json::{Object, Seen, Value};
@@ -24,11 +25,22 @@ pub(in crate::decision) struct Check<'b> {
     cost: Option<Amount>,
     idempotency_key: Option<Cow<'b, str>>,
     hold: bool,
+    hold_for: Option<Nanos>,
     peek: bool,
 }
 
-const FIELDS: [&str; 9] =
-    ["key", "service_token", "client", "method", "path", "cost", "idempotency_key", "hold", "peek"];
+const FIELDS: [&str; 10] = [
+    "key",
+    "service_token",
+    "client",
+    "method",
+    "path",
+    "cost",
+    "idempotency_key",
+    "hold",
+    "hold_for",
+    "peek",
+];
 
 impl<'b> Object<'b> for Check<'b> {
     fn field<A: MapAccess<'b>>(
@@ -45,6 +57,7 @@ impl<'b> Object<'b> for Check<'b> {
             "cost" => self.cost = value.number(1..=Amount::MAX)?.and_then(Amount::new),
             "idempotency_key" => self.idempotency_key = value.text(field::idempotency_key)?,
             "hold" => self.hold = value.boolean()?.unwrap_or_default(),
+            "hold_for" => self.hold_for = value.text(|text| field::hold_for(&text))?,
             _peek => self.peek = value.boolean()?.unwrap_or_default(),
         }
         Ok(())
@@ -90,6 +103,10 @@ impl Check<'_> {
 
     /// Whether somebody will finish it.
     pub(in crate::decision) fn hold(&self) -> Hold {
-        if self.hold { Hold::Yes } else { Hold::IfNeeded }
+        match self.hold_for {
+            Some(span) => Hold::For(span),
+            None if self.hold => Hold::Yes,
+            None => Hold::IfNeeded,
+        }
     }
 }

@@ -1,15 +1,15 @@
 //! The answer to a check: the fields of `POST /v1/check`, without the headers.
 
-use sluicegate_engine::{Answer, Decision, PermitId};
+use sluicegate_engine::{Answer, Decision, HandedPermit};
 
 use super::super::reply::Reply;
 
-pub(super) fn write(decision: &Decision, permit: Option<PermitId>, reply: &mut Reply<'_>) {
+pub(super) fn write(decision: &Decision, permit: Option<&HandedPermit>, reply: &mut Reply<'_>) {
     let denial = match &decision.answer {
         Answer::Admitted => None,
         Answer::Denied(denial) => Some(denial),
     };
-    reply.map(10);
+    reply.map(if permit.is_some() { 11 } else { 10 });
     reply.text("allowed");
     reply.boolean(denial.is_none());
     reply.text("status");
@@ -27,7 +27,11 @@ pub(super) fn write(decision: &Decision, permit: Option<PermitId>, reply: &mut R
     reply.text("permit");
     match permit {
         None => reply.null(),
-        Some(permit) => reply.text(&permit.to_string()),
+        Some(permit) => {
+            reply.text(&permit.text);
+            reply.text("permit_expires_ms");
+            reply.unsigned(permit.lives.as_millis_ceil());
+        }
     }
     reply.text("mode");
     reply.text(decision.mode.as_str());

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use http::HeaderMap;
 use sluicegate_core::file::closest;
 use sluicegate_core::rule::Amount;
+use sluicegate_core::time::Nanos;
 use sluicegate_engine::{CallerRequest, Credential, Front, Hold, Name, Purpose};
 
 use super::super::reply::shown;
@@ -15,7 +16,7 @@ use crate::field;
 
 const NAME: &str = "SLUICEGATE.CHECK";
 
-const OPTIONS: [&str; 11] = [
+const OPTIONS: [&str; 12] = [
     "KEY",
     "SERVICE_TOKEN",
     "ACCOUNT",
@@ -26,6 +27,7 @@ const OPTIONS: [&str; 11] = [
     "COST",
     "IDEMPOTENCY_KEY",
     "HOLD",
+    "HOLD_FOR",
     "PEEK",
 ];
 
@@ -42,6 +44,7 @@ pub(super) struct Check<'b> {
     cost: Option<Amount>,
     idempotency_key: Option<Cow<'b, str>>,
     hold: bool,
+    hold_for: Option<Nanos>,
     peek: bool,
 }
 
@@ -84,6 +87,7 @@ impl<'b> Check<'b> {
             "ACCOUNT" => self.account = Some(text(option, value)?),
             "TIER" => self.tier = Some(text(option, value)?),
             "IP" => self.address = Some(checked(option, value, |text| address(&text))?),
+            "HOLD_FOR" => self.hold_for = Some(checked(option, value, |text| field::hold_for(&text))?),
             "METHOD" => self.method = Some(checked(option, value, field::method)?),
             "PATH" => self.path = Some(checked(option, value, field::path)?),
             _idempotency_key => self.idempotency_key = Some(checked(option, value, field::idempotency_key)?),
@@ -126,7 +130,11 @@ impl<'b> Check<'b> {
 
     /// Whether somebody will finish it.
     pub(super) fn hold(&self) -> Hold {
-        if self.hold { Hold::Yes } else { Hold::IfNeeded }
+        match self.hold_for {
+            Some(span) => Hold::For(span),
+            None if self.hold => Hold::Yes,
+            None => Hold::IfNeeded,
+        }
     }
 }
 
@@ -169,7 +177,7 @@ pub(in crate::resp) fn number(
     })
 }
 
-fn lacks_value(command: &str, option: &str) -> String {
+pub(in crate::resp) fn lacks_value(command: &str, option: &str) -> String {
     format!("ERR {command}: {option} needs a value")
 }
 

@@ -6,7 +6,6 @@ use sluicegate_core::limit::LimitName;
 use sluicegate_core::rule::{Amount, Rule, TokenBucket};
 use sluicegate_core::time::Window;
 use sluicegate_engine::ThrottleAsk;
-use sluicegate_engine::throttle::TooManyThrottles;
 
 use super::super::reply::shown;
 
@@ -60,8 +59,6 @@ pub(super) enum Wrong<'b> {
     Negative,
     /// A number is larger than is counted with here.
     TooLarge,
-    /// There are more different limits than are kept.
-    TooMany(TooManyThrottles),
 }
 
 impl fmt::Display for Wrong<'_> {
@@ -85,7 +82,6 @@ impl fmt::Display for Wrong<'_> {
                 Window::MAX.as_secs(),
                 TokenBucket::FILL_YEARS_MAX,
             ),
-            Self::TooMany(error) => write!(f, "ERR {error}"),
         }
     }
 }

@@ -71,6 +71,7 @@ impl Made {
         shared.index.enter_key(Arc::new(Key {
             serial: self.record.serial,
             number: self.number,
+            env: self.record.env,
             id: self.record.id,
             account,
             scopes: self.scopes.clone(),

@@ -11,13 +11,13 @@ use crate::database::column::{instant_or_null, whole};
 use crate::directory::account::{Account, AccountId};
 use crate::directory::key::{Key, Previous};
 use crate::directory::makings::StandingText;
-use crate::key_text::{KeyHash, KeyId};
+use crate::key_text::{KeyEnv, KeyHash, KeyId};
 
 /// Along the table: by an index, every row would be looked up on its own.
 const ACCOUNTS: &str = "SELECT serial, id, tier, custom, billing_day, timezone FROM accounts NOT INDEXED \
                         WHERE deleted_at IS NULL ORDER BY serial";
 
-const KEYS: &str = "SELECT serial, id, account, number, scopes, hash, previous_hash, previous_until, expires_at \
+const KEYS: &str = "SELECT serial, id, account, number, scopes, hash, previous_hash, previous_until, expires_at, env \
                     FROM keys NOT INDEXED WHERE revoked_at IS NULL";
 
 /// Enters all of them. The connection reads at one instant.
@@ -72,6 +72,7 @@ fn key(row: &Row<'_>, shared: &Shared, accounts: &[Arc<Account>]) -> Result<Arc<
     Ok(Arc::new(Key {
         serial: whole(row, 0)?,
         number: NonZeroU32::new(row.get(3)?).ok_or_else(|| nonsense("its number"))?,
+        env: KeyEnv::parse(row.get_ref(9)?.as_str()?).ok_or_else(|| nonsense("its environment"))?,
         id,
         account,
         scopes: shared.makings.scopes(row.get_ref(4)?.as_str()?)?,

@@ -1,14 +1,12 @@
 //! Homes to bytes and back, so that the meters survive the process.
 
-use std::sync::atomic::Ordering;
-
 use crossbeam_epoch::pin;
 use sluicegate_core::image::BadImage;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 
-use super::{MeterTable, fitting, partition_of};
-use crate::meters::array::{Found, find};
+use super::resize::fitting;
+use super::{MeterTable, partition_of};
 use crate::meters::cell::IfEmpty;
 use crate::meters::image;
 use crate::meters::shared_book::SharedBook;
@@ -49,41 +47,28 @@ impl MeterTable {
         into: &mut Vec<u8>,
         held: impl FnOnce() -> R,
     ) -> Option<Imaged<R>> {
-        let partition = partition_of(home);
         let guard = pin();
-        loop {
-            match find(self.cells(partition, &guard), home.0, IfEmpty::Leave) {
-                Found::Held { mut cell, .. } => {
-                    let reset = cell.with(|home| home.write_image(&self.book, now, into))?;
-                    return Some(Imaged { held: held(), until: now.plus(reset) });
-                }
-                Found::Absent | Found::Full => return None,
-                Found::Moved => drop(self.lock(partition)),
-            }
-        }
+        let mut cell = self.find_cell(partition_of(home), home, IfEmpty::Leave, &guard)?;
+        let reset = cell.with(|home| home.write_image(&self.book, now, into))?;
+        Some(Imaged { held: held(), until: now.plus(reset) })
     }
 
     /// Puts the meters of an image in place of whatever the home has.
     pub fn restore(&self, home: HomeId, image: &[u8]) -> Result<(), BadImage> {
         // Before the home is held: what is refused makes nobody a home.
-        let meters = image::decode(image, &self.book.read())?;
+        let (class, meters) = image::decode(image, &self.book.read())?;
         let partition = partition_of(home);
         let guard = pin();
-        loop {
-            match find(self.cells(partition, &guard), home.0, IfEmpty::Claim) {
-                Found::Held { mut cell, fresh } => {
-                    cell.with(|home| home.replace(meters));
-                    if fresh {
-                        self.upkeep[partition].homes.fetch_add(1, Ordering::Relaxed);
-                        drop(cell);
-                        self.grow_if_full(partition);
-                    }
-                    return Ok(());
-                }
-                Found::Full => self.grow(partition),
-                Found::Absent | Found::Moved => drop(self.lock(partition)),
-            }
+        if let Some(mut cell) = self.find_cell(partition, home, IfEmpty::Claim, &guard) {
+            cell.with(|home| {
+                home.replace(meters);
+                self.reclass(partition, home, class);
+                self.set_counted(partition, home, true);
+            });
+            drop(cell);
+            self.make_room(partition);
         }
+        Ok(())
     }
 
     /// Makes room for so many homes in all, so that the table need not grow step by step while they come.
@@ -92,9 +77,9 @@ impl MeterTable {
         let share = homes.div_ceil(self.upkeep.len());
         let length_log2 = fitting(share + share / 16);
         for partition in 0..self.upkeep.len() {
-            let array = self.lock(partition);
-            if array.length_log2() < length_log2 {
-                self.replace(partition, array, |_| length_log2);
+            let arrays = self.lock(partition);
+            if arrays.length_log2() < length_log2 {
+                self.replace(partition, arrays, length_log2);
             }
         }
     }

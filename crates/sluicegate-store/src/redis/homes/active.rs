@@ -51,6 +51,18 @@ pub(super) enum Joined {
     Full,
 }
 
+/// What became of several that came together.
+pub(super) enum JoinedAll {
+    /// Nobody else is there: a task must be started for the home.
+    First(Vec<Item>),
+    /// The task of the home answers.
+    Waits,
+    /// A call of the home is in doubt.
+    InDoubt,
+    /// Too many wait already.
+    Full,
+}
+
 /// Aligned so that two locks are never in one line of the cache, nor in two that are fetched together.
 #[derive(Default)]
 #[repr(align(128))]
@@ -76,6 +88,11 @@ impl Active {
         self.shards.iter().map(|shard| shard.0.lock().len()).sum()
     }
 
+    /// Whether it is being found out what a call of the home did, or undone.
+    pub(super) fn is_in_doubt(&self, home: HomeId) -> bool {
+        matches!(self.shard(home).lock().get(&home), Some(Home::Mending(_)))
+    }
+
     pub(super) fn join(&self, home: HomeId, item: Item, waiting_max: usize) -> Joined {
         match self.shard(home).lock().entry(home) {
             Entry::Vacant(vacant) => {
@@ -88,6 +105,24 @@ impl Active {
                 Home::Asking(waiting) => {
                     waiting.push_back(item);
                     Joined::Waits
+                }
+            },
+        }
+    }
+
+    /// The same for several at once.
+    pub(super) fn join_all(&self, home: HomeId, items: Vec<Item>, waiting_max: usize) -> JoinedAll {
+        match self.shard(home).lock().entry(home) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(Home::Asking(VecDeque::new()));
+                JoinedAll::First(items)
+            }
+            Entry::Occupied(occupied) => match occupied.into_mut() {
+                Home::Mending(_) => JoinedAll::InDoubt,
+                Home::Asking(waiting) if waiting.len() + items.len() > waiting_max => JoinedAll::Full,
+                Home::Asking(waiting) => {
+                    waiting.extend(items);
+                    JoinedAll::Waits
                 }
             },
         }

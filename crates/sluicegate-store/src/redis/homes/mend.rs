@@ -44,6 +44,7 @@ impl Part {
     /// What is to be done about it, now that it is known whether it was done, and when.
     fn correction(self, done: Option<(Timestamp, Applied)>, shared: &Shared) -> Option<Owed> {
         match (self, done) {
+            (Self::Told(owed), Some(_)) if owed.is_renewal() => None,
             (Self::Told(owed), Some((at, applied))) => match owed.request.mode {
                 Mode::Charge | Mode::Force => Some(owed.refund(at, applied)),
                 Mode::Refund { .. } => owed.take_again(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluicegate_core::plan::Mode;
 use sluicegate_core::tariff::{Charges, Plan, Request};
-use sluicegate_core::time::Timestamp;
+use sluicegate_core::time::{Nanos, Timestamp};
 
 use crate::redis::meters::{Applied, NameUse, NodeId, RequestName, Settled};
 
@@ -20,12 +20,14 @@ pub struct Owed {
     pub holder: NodeId,
     /// What its caller calls it, if it may be repeated.
     pub name: Option<RequestName>,
+    /// For how long its slots are held when nobody releases them. Nothing: for the lease of their limit.
+    pub hold: Option<Nanos>,
 }
 
 impl Owed {
     /// What gives back what this charged then. The name of a charge is forgotten with it.
     pub(super) fn refund(mut self, charged_at: Timestamp, charged: Applied) -> Self {
-        self.request.mode = Mode::Refund { charged_at };
+        self.request.mode = Mode::Refund { charged_at, reserved: self.request.cost };
         let repeated = charged == Applied::Repeated;
         if let Some(name) = &mut self.name {
             name.used = if repeated { NameUse::Failed } else { NameUse::Refunded };
@@ -42,7 +44,7 @@ impl Owed {
         match self.request.which {
             Charges::Slots | Charges::Again => return None,
             Charges::All | Charges::Everywhere => self.request.which = Charges::Amounts,
-            Charges::Amounts | Charges::Quotas | Charges::Conduct | Charges::One(_) => {}
+            Charges::Amounts | Charges::AmountsBut(_) | Charges::Conduct | Charges::One(_) => {}
         }
         self.request.mode = Mode::Force;
         Some(self)
@@ -50,12 +52,19 @@ impl Owed {
 
     /// What undoes it if nobody is there to hear that this came of it. What was given back stays so.
     pub(super) fn undoing(&self, settled: &Settled) -> Option<Self> {
-        let charged = settled.outcome.changes_meters(self.request.mode) && !self.is_refund();
+        let charged =
+            settled.outcome.changes_meters(self.request.mode) && !self.is_refund() && !self.is_renewal();
         let applied = match settled.repeats {
             None => Applied::Admitted { overage: 0 },
             Some(_) => Applied::Repeated,
         };
         charged.then(|| self.clone().refund(settled.now, applied))
+    }
+
+    /// Whether it holds a slot for longer that its request has already. It is never undone: that would release the
+    /// slot of a request in flight.
+    pub(super) fn is_renewal(&self) -> bool {
+        self.request.mode == Mode::Force && self.request.which == Charges::Slots
     }
 
     pub(super) fn is_refund(&self) -> bool {

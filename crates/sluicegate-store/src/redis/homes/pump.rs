@@ -19,8 +19,7 @@ enum Next {
     Mend(Mending),
 }
 
-pub(super) async fn pump(shared: Arc<Shared>, home: HomeId, first: Item) {
-    let mut items = vec![first];
+pub(super) async fn pump(shared: Arc<Shared>, home: HomeId, mut items: Vec<Item>) {
     while !items.is_empty() {
         match shared.ask(home, items).await {
             Next::Ask => items = shared.active.next(home, shared.settings.batch_max),

@@ -1,6 +1,7 @@
 //! What is asked of a home.
 
 use sluicegate_core::plan::{ChargePlan, HomeId};
+use sluicegate_core::time::Nanos;
 
 use super::RequestName;
 
@@ -38,6 +39,8 @@ pub struct Ask<'a> {
     pub holder: NodeId,
     /// What its caller calls it, if it may be repeated.
     pub name: Option<RequestName>,
+    /// For how long its slots are held when nobody releases them. Nothing: for the lease of their limit.
+    pub hold: Option<Nanos>,
 }
 
 /// Plans of one home that are settled together, one after the other.

@@ -35,7 +35,7 @@ pub enum Resolved {
 pub enum Applied {
     /// It was charged, or given back.
     Admitted {
-        /// How much of the cost lay above a limit whose overage is billed.
+        /// By how much the overage of the billed quota grew; of a refund, by how much it fell.
         overage: u64,
     },
     /// It repeats another, and was charged with what counts repeats.

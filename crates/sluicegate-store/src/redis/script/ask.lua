@@ -1,34 +1,41 @@
 
 -- Asks one meter: 0 if the cost fits, 1 if not now, 2 if never; and what remains before. What becomes of a small meter if
--- the plan is admitted goes into `n1` to `n4`. `s1` and `s2` are a bucket as it is seen, which a peek does not keep.
-local function ask(limit, cost, mode, force, keeps, charged, slot)
+-- the plan is admitted goes into `n1` to `n5`. `s1` and `s2` are a bucket as it is seen, which a peek does not keep.
+-- `more` is by how much the overage of a billed quota grows, or falls with a refund. Modes are those of a plan; 4 is a
+-- penalty, which empties a bucket at the most.
+local function ask(limit, cost, mode, force, keeps, charged, slot, reserved)
   local kind = limit.kind
 
   if kind == 1 then
     local full, unit, per = limit.a, limit.b, limit.c
-    local tat, frac, debt = limit.v1, limit.v2, 0
+    local tat, frac, over = unmarked(limit)
+    local debt = 0
     if tat >= now then
-      debt = (tat - now) * per + frac
-      if debt > 10 * full + 1000000 * per then
+      if over then
+        tat, frac = mended(limit, tat, frac, true, keeps)
+      elseif (tat - now) * per + frac > 10 * full + 1000000 * per then
         -- More than any debt explains: the clock stepped back.
-        debt, tat, frac = full, now + floor(full / per), full % per
+        tat, frac = now + floor(full / per), full % per
         if keeps then limit.v1, limit.v2, dirty = tat, frac, true end
       end
+      -- Of an overdrawn bucket it may be too much for a double. Then it is only compared.
+      debt = (tat - now) * per + frac
     end
-    limit.s1, limit.s2 = tat, frac
-    local taken, later = cost * unit, debt
+    show(limit, tat, frac, over)
+    local taken = cost * unit
     local room = debt < full and floor((full - debt) / unit) or 0
     if mode == 3 then
-      later = debt > taken and debt - taken or 0
+      if debt > 0 then give_back(limit, tat, frac, over, cost, charged, reserved) end
     elseif debt + taken <= full then
-      later = debt + taken
+      local later = debt + taken
+      limit.n1, limit.n2 = now + floor(later / per), later % per
+    elseif force and mode ~= 4 then
+      overdraw(limit, tat, frac, cost)
     elseif force then
-      if debt < full then later = full end
+      if debt < full then limit.n1, limit.n2 = now + floor(full / per), full % per end
     else
       return taken > full and 2 or 1, room
     end
-    if later ~= debt then tat, frac = now + floor(later / per), later % per end
-    limit.n1, limit.n2 = tat, frac
     return 0, room
   end
 
@@ -50,6 +57,7 @@ local function ask(limit, cost, mode, force, keeps, charged, slot)
       -- The clock stepped back, and the later window goes on.
       held, first, ends = limit.v2, limit.v3, limit.v1
     end
+    local same = limit.v3 == first
     local room, later = held < most and most - held or 0, held
     if mode == 3 then
       if charged >= first then later = held > cost and held - cost or 0 end
@@ -65,6 +73,23 @@ local function ask(limit, cost, mode, force, keeps, charged, slot)
       limit.n1, limit.n2, limit.n3 = ends, later, first
     else
       limit.n1, limit.n2, limit.n3 = limit.v1, limit.v2, limit.v3
+    end
+    if limit.inc then
+      limit.n4, limit.n5 = limit.v4, limit.v5
+      local recorded, free = 0, limit.inc
+      if same then
+        recorded = limit.v4
+        if limit.v5 > free then free = limit.v5 end
+      elseif later ~= held then
+        -- Another period: it has no baseline yet.
+        limit.n4, limit.n5 = 0, 0
+      end
+      local before, after = recorded, recorded
+      if held > free then before = recorded + (held - free) end
+      if later > free then after = recorded + (later - free) end
+      if before > MOST then before = MOST end
+      if after > MOST then after = MOST end
+      limit.more = after > before and after - before or before - after
     end
     return 0, room
   end
@@ -135,19 +160,10 @@ local function ask(limit, cost, mode, force, keeps, charged, slot)
   end
 
   -- A bucket as above, whose parts are too many: its debt in units, and the rest above them.
-  local burst, q = limit.a, limit.c
-  local tat, frac, units, rest = limit.v1, limit.v2, 0, 0
-  if tat - now >= 1000000 then
-    units, rest = units_of(limit, tat - now - 1000000, frac)
-    -- A bucket that takes ten years to fill owes no more than its burst, another ten times as much.
-    local most = span(limit, burst) < 315360000000000 and 10 * burst or burst
-    if units > most or (units == most and rest > 0) then
-      tat, frac = span(limit, burst)
-      tat = now + tat
-      if keeps then limit.v1, limit.v2, dirty = tat, frac, true end
-    end
-  end
-  limit.s1, limit.s2, limit.n1, limit.n2 = tat, frac, tat, frac
+  local burst, q, units, rest = limit.a, limit.c, 0, 0
+  local tat, frac, over = unmarked(limit)
+  if tat - now >= 1000000 then tat, frac = mended(limit, tat, frac, over, keeps) end
+  show(limit, tat, frac, over)
   if tat < now then
     tat, frac, units, rest = now, 0, 0, 0
   else
@@ -157,20 +173,14 @@ local function ask(limit, cost, mode, force, keeps, charged, slot)
   if room < 0 then room = 0 end
   local fits = cost < burst - units or (cost == burst - units and rest == 0)
   if mode == 3 then
-    if units == 0 and rest == 0 then return 0, room end
-    if cost > units then
-      limit.n1, limit.n2 = now, 0
-    else
-      local whole, part = span(limit, cost)
-      tat, frac = tat - whole, frac - part
-      if frac < 0 then tat, frac = tat - 1, frac + q end
-      limit.n1, limit.n2 = tat, frac
-    end
+    if units > 0 or rest > 0 then give_back(limit, tat, frac, over, cost, charged, reserved) end
   elseif fits then
     local whole, part = span(limit, cost)
     tat, frac = tat + whole, frac + part
     if frac >= q then tat, frac = tat + 1, frac - q end
     limit.n1, limit.n2 = tat, frac
+  elseif force and mode ~= 4 then
+    overdraw(limit, tat, frac, cost)
   elseif force then
     if units < burst then
       local whole, part = span(limit, burst)

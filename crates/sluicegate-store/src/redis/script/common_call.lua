@@ -61,7 +61,10 @@ if op == 1 and (not home or sub(home, 1, #head) == head) then
     first, last = s2, s3
   end
   local held, debt = 0, 0
-  if tat >= now then
+  if frac >= per then
+    -- It is overdrawn.
+    plain = false
+  elseif tat >= now then
     debt = (tat - now) * per + frac
     -- More than any debt explains: the clock stepped back.
     if debt > 10 * full + 1000000 * per then plain = false end

@@ -1,7 +1,7 @@
 
 -- What the home holds: how many numbers, where they begin, and where the limits of the call have theirs. Other meters are
 -- not looked at. How many numbers a meter has is told by the second byte of its image.
-local WIDTH = '\2\3\3\4\6\6\4'
+local WIDTH = '\2\3\3\4\6\6\4\5\5'
 local lives, width, values, nodes, known, stale = 0, 0, 6, 6, 0, false
 if home then
   local version, length
@@ -21,6 +21,8 @@ if home then
         limit.v1, limit.v2 = unpack_from('<dd', home, from)
       elseif was <= 3 then
         limit.v1, limit.v2, limit.v3 = unpack_from('<ddd', home, from)
+      elseif was >= 8 then
+        limit.v1, limit.v2, limit.v3, limit.v4, limit.v5 = unpack_from('<ddddd', home, from)
       elseif was == 4 or was == 7 then
         limit.v1, limit.v2, limit.v3, limit.v4 = unpack_from('<dddd', home, from)
       else

@@ -3,23 +3,27 @@
 
 local byte, char, rep, concat = string.byte, string.char, string.rep, table.concat
 local MOST, END, REMEMBERED = 9007199254740991, 4294967295000000, 86400000000
+-- The longest that an overdrawn bucket owes: 31 days.
+local OVERDRAFT = 2678400000000
 
 -- The limits of the call. Kinds: 1 token bucket, 2 one whose numbers outgrow a double, 3 fixed window, 4 calendar,
 -- 5 two counts, 6 buckets or log, 7 slots. `v1` to `v6` are the numbers of the meter, of which the first is always the
 -- instant from which it says nothing any more. What goes beyond a limit that `bills` is served: up to `over` beyond it,
--- or without end if that is nil.
+-- or without end if that is nil. A window or calendar that bills has two numbers more, `v4` and `v5`: the overage of its
+-- period that was recorded before the last change of tier or policy, and what was used then. Overage is what is used
+-- beyond the larger of that and `inc`, which is included, on top of what was recorded.
 local limits, count, here = {}, 0, 6
 while here <= #head do
   local id, _, size = unpack_from('<c8HB', head, here)
   count = count + 1
   limits[count] = {
     id = id, image = sub(head, here + 11, here + 10 + size), kind = 0, bills = false, over = 0, a = 0, b = 0, c = 0,
-    v1 = 0, v2 = 0, v3 = 0, v4 = 0, v5 = 0, v6 = 0, n1 = 0, n2 = 0,
+    v1 = 0, v2 = 0, v3 = 0, v4 = 0, v5 = 0, v6 = 0, n1 = 0, n2 = 0, n4 = 0, n5 = 0,
   }
   here = here + 11 + size
 end
 
-local writes, wide, large = true, false, false
+local writes, wide, large = true, op == 1, false
 if op == 1 then
   local bucket, window = limits[1], limits[2]
   bucket.kind, bucket.a, bucket.b, bucket.c = 1, full, unit, per
@@ -35,8 +39,9 @@ elseif op < 4 then
     limit.kind, limit.bills = kind, billed > 0
     if billed == 1 then
       limit.over = nil
+      limit.inc, at = unpack_from('<d', body, at)
     elseif billed == 2 then
-      limit.over, at = unpack_from('<d', body, at)
+      limit.over, limit.inc, at = unpack_from('<dd', body, at)
     end
     if kind <= 2 or kind == 6 then
       limit.a, limit.b, limit.c, at = unpack_from('<ddd', body, at)
@@ -45,7 +50,7 @@ elseif op < 4 then
     else
       limit.a, limit.b, at = unpack_from('<dd', body, at)
     end
-    wide, large = wide or kind == 2 or kind == 5, large or kind >= 6
+    wide, large = wide or kind <= 2 or kind == 5, large or kind >= 6
     -- Either every limit comes with a key, or those do that need one.
     if op == 3 or kind >= 6 then
       keys = keys + 1

@@ -7,6 +7,7 @@ local function apply(limit, mode, charged, slot)
     limit.v1, limit.v2 = limit.n1, limit.n2
   elseif kind <= 4 then
     limit.v1, limit.v2, limit.v3 = limit.n1, limit.n2, limit.n3
+    if limit.inc then limit.v4, limit.v5 = limit.n4, limit.n5 end
   elseif kind == 5 then
     limit.v1, limit.v2, limit.v3, limit.v4 = limit.n1, limit.n2, limit.n3, limit.n4
   elseif kind == 6 and mode == 3 then
@@ -28,6 +29,8 @@ local function say(limit, seen)
   if kind <= 2 then
     if seen then return pack('<dd', limit.s1, limit.s2) end
     return pack('<dd', limit.v1, limit.v2)
+  elseif kind <= 4 and limit.inc then
+    return pack('<dddd', limit.v2, limit.v3, limit.v4, limit.v5)
   elseif kind <= 4 then
     return pack('<dd', limit.v2, limit.v3)
   elseif kind == 5 then
@@ -57,7 +60,7 @@ end
 -- `spared` has those that a repeat is not charged with.
 local reply, said, outcomes, asked, owes, later, spared = { '' }, 1, {}, {}, {}, {}, {}
 for place = 1, asks do
-  local mode, charges, charged, slot, elsewhere = 0, 2, 0, nil, nil
+  local mode, charges, charged, reserved, slot, elsewhere = 0, 2, 0, 0, nil, nil
   local name, request, decision, used, since
   if op == 1 then
     asked[1], asked[2] = limits[1], limits[2]
@@ -65,10 +68,12 @@ for place = 1, asks do
   else
     local parts, expected, least, most
     mode, parts, charges, at = unpack_from('<BBB', body, at)
-    if mode == 3 then charged, at = unpack_from('<d', body, at) end
+    if mode == 3 then charged, reserved, at = unpack_from('<dd', body, at) end
     if parts % 2 == 1 then slot, at = unpack_from('<c16', body, at) end
     if parts % 4 >= 2 then expected, least, most, at = unpack_from('<Bdd', body, at) end
-    if parts >= 4 then name, request, decision, used, since, at = unpack_from('<Hc8c16Bd', body, at) end
+    if parts % 8 >= 4 then name, request, decision, used, since, at = unpack_from('<Hc8c16Bd', body, at) end
+    hold = nil
+    if parts >= 8 then hold, at = unpack_from('<d', body, at) end
     for k = 1, charges do
       local which, due
       which, due, owes[k], at = unpack_from('<BBd', body, at)
@@ -112,18 +117,18 @@ for place = 1, asks do
       -- Only a bucket has to be asked for what it says.
       if limit.kind <= 2 then ask(limit, cost, 1, true, false, 0, nil) end
     elseif later[k] then
-      limit.fits = ask(limit, cost, 2, true, keeps, 0, slot) == 0
+      limit.fits = ask(limit, cost, 4, true, keeps, 0, slot) == 0
       limit.wait = nil
     else
       local bills = limit.bills and mode < 3
       local force = mode == 2 or (bills and not limit.over)
-      local answer, room = ask(limit, cost, mode, force, keeps, charged, slot)
+      local answer = ask(limit, cost, mode, force, keeps, charged, slot, reserved)
       if answer == 2 then
         never = never or k
       elseif answer == 1 then
         refused = refused or k
-      elseif bills and cost > room then
-        overage = overage + cost - room
+      elseif limit.more then
+        overage = overage + limit.more
       end
     end
   end
@@ -202,6 +207,7 @@ local function packed(limit)
   if size == 2 then return pack('<dd', limit.v1, limit.v2) end
   if size == 3 then return pack('<ddd', limit.v1, limit.v2, limit.v3) end
   if size == 4 then return pack('<dddd', limit.v1, limit.v2, limit.v3, limit.v4) end
+  if size == 5 then return pack('<ddddd', limit.v1, limit.v2, limit.v3, limit.v4, limit.v5) end
   return pack('<dddddd', limit.v1, limit.v2, limit.v3, limit.v4, limit.v5, limit.v6)
 end
 

@@ -1,7 +1,8 @@
 
 -- Slots. In the home: the latest deadline, how many there are, the earliest deadline, and until when the set lives. Those
--- that are taken in this call are added to the set together.
-local counting, flush, take, renews, renew, release, waits
+-- that are taken in this call are added to the set together. `hold` is how long a plan holds its slots, where that is not
+-- the lease of their limit.
+local counting, flush, take, renews, renew, release, waits, hold
 if large then
   flush = function(limit)
     local slots = limit.taken
@@ -42,7 +43,7 @@ if large then
   end
 
   local function lease(limit)
-    local ends = now + limit.b
+    local ends = now + (hold or limit.b)
     return ends < END and ends or END
   end
 

@@ -1,7 +1,6 @@
 //! A home as it is stored: the meters, and what each node did last.
 
-use sluicegate_core::image::decode_entry;
-use sluicegate_core::rule::Rule;
+use sluicegate_core::image::{EntryImage, decode_entry};
 
 use super::LAYOUT;
 use super::limit::{MeterId, width};
@@ -26,11 +25,9 @@ pub(crate) struct Blob {
 }
 
 impl StoredMeter {
-    /// The rule it was written under.
-    pub(crate) fn rule(&self) -> Result<Rule, Malformed> {
-        let (_, rule) =
-            decode_entry(&self.image).map_err(|_| Malformed("a limit that is not known to this version"))?;
-        Ok(rule)
+    /// The limit it was written under.
+    pub(crate) fn limit(&self) -> Result<EntryImage, Malformed> {
+        decode_entry(&self.image).map_err(|_| Malformed("a limit that is not known to this version"))
     }
 }
 
@@ -48,7 +45,7 @@ impl Blob {
         while !shape.is_empty() {
             let (id, place, size) = (shape.array()?, usize::from(shape.short()?), shape.byte()?);
             let mut meter = StoredMeter { id, image: shape.take(size.into())?.to_vec(), numbers: Vec::new() };
-            let its = numbers.get(place..place + usize::from(width(&meter.rule()?)));
+            let its = numbers.get(place..place + usize::from(width(meter.limit()?.terms())));
             meter.numbers = its.ok_or(Malformed("a home with too few numbers"))?.to_vec();
             meters.push(meter);
         }

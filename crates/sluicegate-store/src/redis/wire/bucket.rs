@@ -4,6 +4,8 @@
 //! coarser fraction of a microsecond in which all their charges are whole, and the script divides their products
 //! piece by piece. Either way nothing is rounded, except what an edit of the limit carries over: that is rounded up
 //! to the next fraction.
+//!
+//! An overdrawn bucket is marked as in the core: with a microsecond less, and a fraction that has a whole one more.
 
 use sluicegate_core::rule::TokenBucket;
 use sluicegate_core::rule::token_bucket::Tat;
@@ -51,31 +53,39 @@ impl Grid {
         Self::Coarse { p: micros / divisor, q: amount / divisor, parts }
     }
 
+    /// How many fractions a microsecond has, and how many parts a nanosecond.
+    fn scales(self) -> (u64, u64) {
+        match self {
+            Self::Fine { parts, .. } => (MICRO * parts, parts),
+            Self::Coarse { q, parts, .. } => (q, parts),
+        }
+    }
+
     /// The instant that the script has as whole microseconds and a fraction.
     pub(crate) fn tat(self, micros: u64, fraction: u64) -> Tat {
-        let (parts, above) = match self {
-            Self::Fine { parts, .. } => (parts, fraction),
-            // 1000·parts is a multiple of q: what is whole in fractions of a microsecond is so in those of a
-            // nanosecond.
-            Self::Coarse { q, parts, .. } => (parts, fraction.saturating_mul(MICRO * parts / q)),
-        };
+        let (per_micro, parts) = self.scales();
+        let overdrawn = fraction >= per_micro;
+        // 1000·parts is a multiple of q: what is whole in fractions of a microsecond is so in those of a nanosecond.
+        let above = fraction.saturating_mul(MICRO * parts / per_micro);
         let nanos = micros.saturating_mul(MICRO).saturating_add(above / parts);
-        Tat { nanos, parts: u32::try_from(above % parts).unwrap_or(u32::MAX) }
+        let mark = if overdrawn { 1 } else { 0 };
+        Tat {
+            nanos: nanos.saturating_sub(mark),
+            parts: u32::try_from(above % parts + mark * parts).unwrap_or(u32::MAX),
+        }
     }
 
     /// An instant as the script has it. What lies between two fractions is rounded up.
     pub(crate) fn fractions(self, tat: Tat) -> (u64, u64) {
-        let (micros, nanos) = (tat.nanos / MICRO, tat.nanos % MICRO);
-        match self {
-            Self::Fine { parts, .. } => (micros, nanos * parts + u64::from(tat.parts)),
-            Self::Coarse { q, parts, .. } => {
-                let above = nanos * parts + u64::from(tat.parts);
-                match above.div_ceil(MICRO * parts / q) {
-                    whole if whole == q => (micros + 1, 0),
-                    fraction => (micros, fraction),
-                }
-            }
-        }
+        let (per_micro, parts) = self.scales();
+        let mark = u64::from(u64::from(tat.parts) >= parts);
+        let (nanos, rest) = (tat.nanos + mark, u64::from(tat.parts) - mark * parts);
+        let (micros, above) = (nanos / MICRO, nanos % MICRO * parts + rest);
+        let (micros, fraction) = match above.div_ceil(MICRO * parts / per_micro) {
+            whole if whole == per_micro => (micros + 1, 0),
+            fraction => (micros, fraction),
+        };
+        (micros - mark, fraction + mark * per_micro)
     }
 }
 
@@ -126,6 +136,22 @@ mod tests {
                 let tat = grid.tat(1_790_000_000_000_000, fraction);
                 assert_eq!(grid.fractions(tat), (1_790_000_000_000_000, fraction), "{grid:?}");
                 fraction += step;
+            }
+        }
+    }
+
+    #[test]
+    fn an_overdrawn_bucket_is_one_on_the_way_there_and_back() {
+        for (amount, window, burst) in [(7, Window::SECOND, 3), (1_234_567, Window::DAY, 200_000)] {
+            let bucket = TokenBucket::new(amount, window, burst).unwrap();
+            let grid = Grid::of(&bucket);
+            for fraction in [0, 1, amount - 1] {
+                let tat = grid.tat(1_790_000_000_000_000, fraction);
+                let marked = bucket.overdrawn(tat);
+                let (micros, above) = grid.fractions(marked);
+                assert_eq!((micros, above), (1_789_999_999_999_999, fraction + grid.scales().0));
+                assert_eq!(grid.tat(micros, above), marked);
+                assert!(bucket.is_overdrawn(marked) && !bucket.is_overdrawn(tat));
             }
         }
     }

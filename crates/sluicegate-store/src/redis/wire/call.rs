@@ -7,7 +7,7 @@ use sluicegate_core::time::Timestamp;
 use super::LAYOUT;
 use super::blob::front;
 use super::limit::{Billing, Kind, WireLimit};
-use super::number::{micros, put};
+use super::number::{MICRO, micros, put};
 use super::outcome::Told;
 use crate::redis::meters::{Ask, CallError, HomeCall, NodeId, RequestName, Seq};
 
@@ -158,25 +158,30 @@ impl<'p> WireCall<'p> {
 
     fn put_asks(&mut self, home: HomeId, asks: &[Ask<'_>]) -> Result<(), CallError> {
         let mut places = self.places.iter();
-        for Ask { plan, holder, name } in asks {
+        for Ask { plan, holder, name, hold } in asks {
             let slots = plan
                 .charges()
                 .iter()
                 .zip(places.clone())
                 .any(|(_, place)| self.limits.get(*place).is_some_and(|limit| limit.kind == Kind::Slots));
             let charges = u8::try_from(plan.charges().len()).map_err(|_| CallError::TooLarge)?;
-            let (mode, charged_at) = match plan.mode {
+            let (mode, refunded) = match plan.mode {
                 Mode::Charge => (0, None),
                 Mode::Peek => (1, None),
                 Mode::Force => (2, None),
-                Mode::Refund { charged_at } => (3, Some(charged_at)),
+                Mode::Refund { charged_at, reserved } => (3, Some((charged_at, reserved))),
             };
             // Nothing is expected of a charge that is not there.
             let expects = plan.expects.filter(|expects| expects.place < plan.charges().len());
-            let parts = u8::from(slots) | u8::from(expects.is_some()) << 1 | u8::from(name.is_some()) << 2;
+            let hold = hold.filter(|_| slots);
+            let parts = u8::from(slots)
+                | u8::from(expects.is_some()) << 1
+                | u8::from(name.is_some()) << 2
+                | u8::from(hold.is_some()) << 3;
             self.body.extend([mode, parts, charges]);
-            if let Some(charged_at) = charged_at {
+            if let Some((charged_at, reserved)) = refunded {
                 put(micros(charged_at), &mut self.body);
+                put(reserved.get(), &mut self.body);
             }
             if slots {
                 self.body.extend(holder.0.to_le_bytes());
@@ -189,6 +194,9 @@ impl<'p> WireCall<'p> {
                 // Behind the keys of all limits. The script counts from one.
                 self.keys.push(name_key(home, name.key));
                 put_name(self.keys.len(), name, &mut self.body)?;
+            }
+            if let Some(hold) = hold {
+                put(hold.0.div_ceil(MICRO), &mut self.body);
             }
             for (charge, place) in plan.charges().iter().zip(&mut places) {
                 // The script counts from one, and there are at most 255.
@@ -253,6 +261,11 @@ pub(crate) fn home_key(home: HomeId) -> Vec<u8> {
 /// The key of what a meter has that does not fit its home.
 pub(crate) fn meter_key(home: HomeId, id: [u8; 8]) -> Vec<u8> {
     format!("sg{LAYOUT}:{{{:032x}}}:{:016x}", home.0, u64::from_be_bytes(id)).into_bytes()
+}
+
+/// The key of a permit that was finished.
+pub(crate) fn permit_key(home: HomeId, decision: u128) -> Vec<u8> {
+    format!("sg{LAYOUT}:{{{:032x}}}:p:{decision:032x}", home.0).into_bytes()
 }
 
 /// The key of a name that is remembered.

@@ -1,7 +1,8 @@
 //! Carrying usage over when limits were edited: done here, by the core, and put back if nobody wrote meanwhile.
 
 use sluicegate_core::image::{Reader, decode_meter, encode_meter, put_number};
-use sluicegate_core::meter::{Meter, Moment, SmallMeter};
+use sluicegate_core::meter::{Meter, Moment, RebasedMeter, SmallMeter, Terms};
+use sluicegate_core::overage::OverageBaseline;
 use sluicegate_core::rule::Rule;
 use sluicegate_core::rule::concurrency::{SlotId, Slots};
 use sluicegate_core::rule::sliding_window::TwoCounts;
@@ -47,17 +48,19 @@ pub(crate) fn carry(stale: &Stale<'_>, wire: &WireCall<'_>) -> Result<Carried, M
         let limit = wire.limits.get(*place).ok_or(Malformed("a limit that is not of the call"))?;
         let meter = blob.meters.iter_mut().find(|meter| meter.id == limit.id);
         let meter = meter.ok_or(Malformed("a meter that is not of the home"))?;
-        let old = meter.rule()?;
-        if !limit.rule().reads_states_of(&old) {
-            if is_large(&old) {
+        let old = meter.limit()?;
+        let (written, terms) = (old.terms(), limit.terms());
+        let reads = terms.rule.reads_states_of(written.rule);
+        if !reads || written.included != terms.included {
+            if is_large(written.rule) && !reads {
                 if wire.keys.len() <= wire.limits.len() {
                     return Ok(Carried::KeysMissing);
                 }
                 emptied.push(u8::try_from(*place).unwrap_or(u8::MAX));
             }
-            let mut state = decode(meter, &old, *used, stale.now)?;
+            let mut state = decode(meter, written, *used, stale.now)?;
             let moment = Moment { now: stale.now, period: None, slot: SlotId(0) };
-            let _ = state.bring_up(&old, limit.rule(), &moment);
+            let _ = state.bring_up(written, terms, &moment);
             meter.numbers = encode(&state, limit)?;
         }
         meter.image = image(limit);
@@ -77,7 +80,8 @@ fn image(limit: &WireLimit<'_>) -> Vec<u8> {
 
 /// A meter as the core has it. Of a list only its sum matters, which becomes its only entry: no usage is carried over
 /// that is not summed up first.
-fn decode(meter: &StoredMeter, rule: &Rule, used: u64, now: Timestamp) -> Result<Meter, Malformed> {
+fn decode(meter: &StoredMeter, terms: Terms<'_>, used: u64, now: Timestamp) -> Result<Meter, Malformed> {
+    let rule = terms.rule;
     let number =
         |index: usize| meter.numbers.get(index).copied().ok_or(Malformed("a meter with too few numbers"));
     let start = |index: usize| {
@@ -87,7 +91,11 @@ fn decode(meter: &StoredMeter, rule: &Rule, used: u64, now: Timestamp) -> Result
     Ok(match rule {
         Rule::TokenBucket(bucket) => Meter::Small(Grid::of(bucket).tat(number(0)?, number(1)?).into()),
         Rule::FixedWindow(_) | Rule::Calendar { .. } => {
-            Meter::Small(SmallMeter { value: number(1)?, extra: start(2)? })
+            let mut meter = Meter::Small(SmallMeter { value: number(1)?, extra: start(2)? });
+            if terms.included.is_some() {
+                meter.rebase(OverageBaseline { recorded: number(3)?, used: number(4)? });
+            }
+            meter
         }
         Rule::SlidingWindow(_) => {
             Meter::Counts(TwoCounts { current: number(1)?, previous: number(2)?, start: start(3)? })
@@ -119,15 +127,10 @@ fn encode(meter: &Meter, limit: &WireLimit<'_>) -> Result<Vec<u64>, Malformed> {
             let (micros, fraction) = Grid::of(bucket).fractions(tat);
             vec![micros, fraction]
         }
-        (Meter::Small(SmallMeter { value: 0, .. }), _) => vec![0; 3],
-        (Meter::Small(small), Rule::FixedWindow(rule)) => {
-            let start = u64::from(small.extra) * MICROS_PER_SEC;
-            vec![start + length(Nanos(rule.window.as_nanos())), small.value, start]
+        (Meter::Small(count), Rule::FixedWindow(_) | Rule::Calendar { .. }) => {
+            encode_count(*count, OverageBaseline::NONE, limit)
         }
-        (Meter::Small(small), Rule::Calendar { calendar, .. }) => {
-            let start = Timestamp::from_secs(small.extra);
-            vec![micros(calendar.period_at(start).end), small.value, micros(start)]
-        }
+        (Meter::Rebased(RebasedMeter { count, baseline }), _) => encode_count(*count, *baseline, limit),
         (Meter::Counts(counts), Rule::SlidingWindow(rule)) => {
             let start = u64::from(counts.start) * MICROS_PER_SEC;
             let ends = start + 2 * length(Nanos(rule.window.as_nanos()));
@@ -137,6 +140,24 @@ fn encode(meter: &Meter, limit: &WireLimit<'_>) -> Result<Vec<u64>, Malformed> {
         (Meter::Slots(_), _) => vec![0; 4],
         (Meter::Small(_) | Meter::Counts(_), _) => return Err(Malformed("a meter of another rule")),
     })
+}
+
+/// A count in the numbers of the home: behind it, where it is billed, what its overage is counted from.
+fn encode_count(count: SmallMeter, baseline: OverageBaseline, limit: &WireLimit<'_>) -> Vec<u64> {
+    let start = Timestamp::from_secs(count.extra);
+    let end = match limit.rule() {
+        Rule::Calendar { calendar, .. } => micros(calendar.period_at(start).end),
+        Rule::FixedWindow(rule) => micros(start) + rule.window.as_nanos() / MICRO,
+        _ => 0,
+    };
+    let mut numbers = match (count.value, baseline) {
+        (0, OverageBaseline::NONE) => vec![0; 3],
+        _ => vec![end, count.value, micros(start)],
+    };
+    if limit.terms().included.is_some() {
+        numbers.extend([baseline.recorded, baseline.used]);
+    }
+    numbers
 }
 
 /// A timeline that has one entry, or none.

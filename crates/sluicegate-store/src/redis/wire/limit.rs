@@ -6,6 +6,7 @@ use siphasher::sip::SipHasher13;
 use sluicegate_core::calendar::{Calendar, Period};
 use sluicegate_core::image::encode_entry;
 use sluicegate_core::limit::{Excess, Limit};
+use sluicegate_core::meter::Terms;
 use sluicegate_core::plan::{Charge, Sharer};
 use sluicegate_core::rule::timeline::Grain;
 use sluicegate_core::rule::{Amount, Rule, TokenBucket, Windowed};
@@ -57,31 +58,43 @@ impl Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Billing {
     Refused,
-    Billed,
-    BilledUpTo(u64),
+    /// Served, and counted as overage beyond what is included.
+    Billed {
+        included: u64,
+    },
+    BilledUpTo {
+        included: u64,
+        cap: u64,
+    },
 }
 
 impl Billing {
     fn of(limit: &Limit) -> Self {
+        // What has no periods has nothing that is billed, and counts no overage.
+        let included = limit.included().map_or(Amount::MAX, Amount::get);
         match limit.excess {
             Excess::Refuse(_) => Self::Refused,
-            Excess::BillOverage => Self::Billed,
+            Excess::BillOverage => Self::Billed { included },
             // Together with the limit it is a number that the script can hold.
             Excess::BillUpTo(cap) => {
                 let room = Amount::MAX.saturating_sub(limit.rule.capacity());
-                Self::BilledUpTo(cap.amount.get().min(room))
+                Self::BilledUpTo { included, cap: cap.amount.get().min(room) }
             }
         }
     }
 
-    /// Appends it: a byte, and behind a 2 the cap.
+    /// Appends it: a byte, behind a 2 the cap, and behind a 1 or a 2 what is included.
     pub(crate) fn put(self, into: &mut Vec<u8>) {
         match self {
             Self::Refused => into.push(0),
-            Self::Billed => into.push(1),
-            Self::BilledUpTo(cap) => {
+            Self::Billed { included } => {
+                into.push(1);
+                put(included, into);
+            }
+            Self::BilledUpTo { included, cap } => {
                 into.push(2);
                 put(cap, into);
+                put(included, into);
             }
         }
     }
@@ -112,6 +125,11 @@ impl<'p> WireLimit<'p> {
         &self.charge.limit.rule
     }
 
+    /// What its meter depends on.
+    pub(crate) fn terms(&self) -> Terms<'p> {
+        self.charge.limit.terms()
+    }
+
     /// What is done with what goes beyond it.
     pub(crate) fn billing(&self) -> Billing {
         Billing::of(self.charge.limit)
@@ -128,7 +146,8 @@ impl<'p> WireLimit<'p> {
     pub(crate) fn agrees_with(&self, charge: &Charge<'_>) -> bool {
         let ours = self.charge.limit;
         let billing = Billing::of(charge.limit);
-        std::ptr::eq(ours, charge.limit) || (ours.rule == charge.limit.rule && self.billing() == billing)
+        std::ptr::eq(ours, charge.limit)
+            || (ours.terms() == charge.limit.terms() && self.billing() == billing)
     }
 
     /// Appends its part of the shape of a home in which its numbers have this place.
@@ -144,12 +163,12 @@ impl<'p> WireLimit<'p> {
 
     /// Appends the image by which a home tells whether a limit was edited.
     pub(crate) fn put_image(&self, into: &mut Vec<u8>) {
-        encode_entry(&self.charge.limit.name, self.rule(), into);
+        encode_entry(&self.charge.limit.name, self.terms(), into);
     }
 
     /// How many numbers its meter has.
     pub(crate) fn width(&self) -> u16 {
-        width(self.rule())
+        width(self.terms())
     }
 
     /// Appends its numbers. Periods are those around `near`.
@@ -192,10 +211,11 @@ impl<'p> WireLimit<'p> {
     }
 }
 
-/// How many numbers a meter of this rule has in its home.
-pub(crate) fn width(rule: &Rule) -> u16 {
-    match rule {
+/// How many numbers a meter under these terms has in its home.
+pub(crate) fn width(terms: Terms<'_>) -> u16 {
+    match terms.rule {
         Rule::TokenBucket(_) => 2,
+        Rule::FixedWindow(_) | Rule::Calendar { .. } if terms.included.is_some() => 5,
         Rule::FixedWindow(_) | Rule::Calendar { .. } => 3,
         Rule::SlidingWindow(_) | Rule::Concurrency { .. } => 4,
         Rule::SlidingBuckets(_) | Rule::SlidingLog(_) => 6,

@@ -1,6 +1,7 @@
 //! What the script says of a meter, and what that means: said by the core's own code.
 
-use sluicegate_core::meter::{Moment, SmallMeter, State};
+use sluicegate_core::meter::{Meter, Moment, RebasedMeter, SmallMeter, State};
+use sluicegate_core::overage::OverageBaseline;
 use sluicegate_core::plan::{ChargePlan, Mode};
 use sluicegate_core::rule::sliding_window::TwoCounts;
 use sluicegate_core::rule::{Answer, Ask, Rule, Verdict};
@@ -16,6 +17,8 @@ use crate::redis::meters::Settled;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Seen {
     Small(SmallMeter),
+    /// The count of a billed quota, and what its overage is counted from.
+    Billed(RebasedMeter),
     Counts(TwoCounts),
     Said(Verdict),
 }
@@ -29,8 +32,12 @@ impl Seen {
                 Ok(Self::Small(grid.tat(micros, fraction).into()))
             }
             Kind::FixedWindow | Kind::Calendar => {
-                let (value, extra) = (bytes.number()?, start(bytes)?);
-                Ok(Self::Small(SmallMeter { value, extra }))
+                let count = SmallMeter { value: bytes.number()?, extra: start(bytes)? };
+                if limit.terms().included.is_none() {
+                    return Ok(Self::Small(count));
+                }
+                let baseline = OverageBaseline { recorded: bytes.number()?, used: bytes.number()? };
+                Ok(Self::Billed(RebasedMeter { count, baseline }))
             }
             Kind::TwoCounts => {
                 let (current, previous, start) = (bytes.number()?, bytes.number()?, start(bytes)?);
@@ -65,6 +72,7 @@ impl State for Seen {
     fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment<'_>) -> ((), Verdict) {
         let verdict = match self {
             Self::Small(small) => small.settle(rule, ask, moment).1,
+            Self::Billed(billed) => billed.count.settle(rule, ask, moment).1,
             Self::Counts(counts) => match rule {
                 Rule::SlidingWindow(windowed) => counts.settle(windowed, ask, moment.now).1,
                 _ => Verdict { answer: Answer::Never, used: 0, next: Nanos::ZERO, reset: Nanos::ZERO },
@@ -74,7 +82,7 @@ impl State for Seen {
                 let (cost, beyond) = match ask {
                     Ask::Take(cost) => (cost, 0),
                     Ask::TakeBeyond { cost, beyond } => (cost, beyond),
-                    Ask::Look | Ask::Force(_) | Ask::Give { .. } => return ((), *verdict),
+                    Ask::Look | Ask::Force(_) | Ask::Drain(_) | Ask::Give { .. } => return ((), *verdict),
                 };
                 // The script does not say for how long what never fits.
                 let never = !matches!(rule, Rule::Concurrency { .. })
@@ -84,6 +92,13 @@ impl State for Seen {
             }
         };
         ((), verdict)
+    }
+
+    fn baseline(&self, rule: &Rule, moment: &Moment<'_>) -> OverageBaseline {
+        match self {
+            Self::Billed(billed) => Meter::Rebased(*billed).baseline(rule, moment),
+            _ => OverageBaseline::NONE,
+        }
     }
 
     /// The script has done it.
@@ -104,6 +119,11 @@ impl State for Judged {
             Self::Asked(seen) => seen.settle(rule, ask, moment),
             Self::Still(seen) => seen.settle(rule, Ask::Look, moment),
         }
+    }
+
+    fn baseline(&self, rule: &Rule, moment: &Moment<'_>) -> OverageBaseline {
+        let (Self::Asked(seen) | Self::Still(seen)) = self;
+        seen.baseline(rule, moment)
     }
 
     fn apply(&mut self, _step: ()) {}

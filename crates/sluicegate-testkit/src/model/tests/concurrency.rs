@@ -9,7 +9,7 @@ fn take(home: &mut Home, slot: u64, now: u64) -> Outcome {
 }
 
 fn release(home: &mut Home, slot: u64, now: u64) {
-    home.refund(&charge(TWO, 1), slot, now, now);
+    home.refund(&charge(TWO, 1), 1, slot, now, now);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn no_rule_instant_or_cost_overflows_under_any_change_of_rule() {
                         for mode in [Mode::Charge, Mode::Peek, Mode::Force] {
                             home.ask(std::slice::from_ref(&charge), mode, now, now);
                         }
-                        home.refund(&Charge { cost: 1, ..charge }, now, now, now);
+                        home.refund(&Charge { cost: 1, ..charge }, charge.cost, now, now, now);
                     }
                 }
             }

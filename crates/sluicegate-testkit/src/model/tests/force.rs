@@ -40,16 +40,59 @@ fn overage_is_told_as_usual() {
 }
 
 #[test]
-fn a_token_bucket_is_emptied_and_no_more() {
+fn a_token_bucket_owes_all_of_it_and_admits_nothing_before_it_is_paid() {
     let mut home = Home::default();
     assert_eq!(force(&mut home, &[charge(BUCKET, 3)], NOW), (ADMITTED, vec![3]));
     assert_eq!(force(&mut home, &[charge(BUCKET, 4)], NOW), (ADMITTED, vec![5]));
-    assert_eq!(home.says(BUCKET, NOW), (5, 0, S / 10, S / 2));
-    assert_eq!(force(&mut home, &[charge(BUCKET, MOST)], NOW), (ADMITTED, vec![5]));
-    assert_eq!(home.says(BUCKET, NOW), (5, 0, S / 10, S / 2));
-    // A debt above the burst, seen by a clock that is a little behind, stays.
+    assert_eq!(home.says(BUCKET, NOW), (5, 0, 3 * S / 10, 7 * S / 10));
+    assert_eq!(force(&mut home, &[charge(BUCKET, 10_000)], NOW), (ADMITTED, vec![5]));
+    assert_eq!(home.take(BUCKET, 1, NOW), refused(10_003 * S / 10));
+    assert_eq!(home.take(BUCKET, 1, NOW + 10_003 * S / 10 - 1), refused(1));
+    assert_eq!(home.clone().take(BUCKET, 1, NOW + 10_003 * S / 10), ADMITTED);
+    // What is owed is not taken for a clock that stepped back.
+    assert_eq!(home.take(BUCKET, 1, NOW - 60 * S), refused(10_003 * S / 10 + 60 * S));
+    // A penalty empties a bucket, and this one is empty.
+    let penalty = Charge { due: Due::Refusal, ..charge(BUCKET, 3) };
+    let slot = Charge { meter: 2, ..charge(SLOT, 1) };
+    assert_eq!(home.ask(std::slice::from_ref(&slot), Mode::Charge, 0, NOW).outcome, ADMITTED);
     let before = home.clone();
-    assert_eq!(force(&mut home, &[charge(BUCKET, 1)], NOW - S), (ADMITTED, vec![5]));
+    let answer = home.ask(&[slot, penalty], Mode::Charge, 1, NOW);
+    assert!(matches!(answer.outcome, Outcome::Refused { .. }));
+    assert_eq!(home, before);
+}
+
+#[test]
+fn a_token_bucket_owes_31_days_at_the_most() {
+    let mut home = Home::default();
+    let longest = 31 * 86_400 * S;
+    assert_eq!(force(&mut home, &[charge(BUCKET, MOST)], NOW), (ADMITTED, vec![5]));
+    assert_eq!(home.says(BUCKET, NOW).3, longest);
+    let before = home.clone();
+    assert_eq!(force(&mut home, &[charge(BUCKET, 1)], NOW), (ADMITTED, vec![5]));
+    assert_eq!(home, before);
+    assert_eq!(home.says(BUCKET, NOW - S).3, longest + S, "a clock that is a little behind");
+    assert_eq!(home.says(BUCKET, NOW - S - 1).3, longest, "a clock that stepped back");
+    // Unless the limit itself explains more.
+    let slow = Rule::TokenBucket { amount: 1, window_s: 86_400, burst: 5 };
+    force(&mut home, &[Charge { meter: 9, ..charge(slow, MOST) }], NOW);
+    assert_eq!(
+        home.ask(&[Charge { meter: 9, ..charge(slow, 1) }], Mode::Peek, 0, NOW).readings[0].reset,
+        50 * 86_400 * S
+    );
+}
+
+#[test]
+fn what_flowed_in_since_a_charge_is_not_given_back() {
+    let mut home = Home::default();
+    assert_eq!(home.take(BUCKET, 5, NOW), ADMITTED);
+    // Three of the five are paid, and taken by others.
+    let later = NOW + 3 * S / 10;
+    assert_eq!(home.take(BUCKET, 3, later), ADMITTED);
+    home.refund(&charge(BUCKET, 4), 5, 0, NOW, later);
+    assert_eq!(home.says(BUCKET, later), (3, 2, S / 10, 3 * S / 10));
+    // Of an old charge nothing is left.
+    let before = home.clone();
+    home.refund(&charge(BUCKET, 3), 3, 0, NOW, later);
     assert_eq!(home, before);
 }
 

@@ -35,7 +35,7 @@ fn what_is_due_on_refusal_is_charged_when_the_rest_is_refused_and_only_then() {
     assert_eq!(home.ask(&watched(1), Mode::Peek, 0, NOW).outcome, refused(60 * S));
     assert_eq!(home.ask(&watched(3), Mode::Charge, 0, NOW).outcome, Outcome::NeverFits { by: 0 });
     for charge in watched(1) {
-        home.refund(&Charge { due: Due::Refusal, ..charge }, 0, NOW, NOW);
+        home.refund(&Charge { due: Due::Refusal, ..charge }, 1, 0, NOW, NOW);
     }
     assert_eq!(home, before);
     let answer = home.ask(&watched(1), Mode::Force, 0, NOW);

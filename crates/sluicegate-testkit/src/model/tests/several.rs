@@ -67,15 +67,6 @@ fn a_peek_changes_nothing_and_reads_the_uncharged_meters() {
 }
 
 #[test]
-fn overage_is_summed_over_the_quotas() {
-    let mut home = Home::default();
-    let two = |cost| [Charge { meter: 3, ..billed(QUOTA, cost) }, Charge { meter: 4, ..billed(QUOTA, cost) }];
-    assert_eq!(home.ask(&two(7), Mode::Charge, 0, NOW).outcome, Outcome::Admitted { overage: 4 });
-    assert_eq!(home.ask(&two(3), Mode::Peek, 0, NOW).outcome, Outcome::Admitted { overage: 6 });
-    assert_eq!(home.ask(&two(MOST), Mode::Charge, 0, NOW).outcome, Outcome::Admitted { overage: 2 * MOST });
-}
-
-#[test]
 fn a_refund_to_a_meter_that_was_never_charged_does_nothing() {
     let mut home = Home::default();
     home.give_back(RATE, 1, NOW, NOW);

@@ -96,14 +96,3 @@ fn a_refund_that_gives_back_nothing_does_not_move_the_meter_on() {
     home.give_back(TEN_PER_TEN_SECONDS, 2, 105 * S, 125 * S);
     assert_eq!(home, before);
 }
-
-#[test]
-fn overage_is_counted_on_the_estimate() {
-    let mut home = Home::default();
-    home.ask(&[billed(TEN_PER_TEN_SECONDS, 20)], Mode::Charge, 0, 100 * S);
-    // Half of the 20 still count.
-    let answer = home.ask(&[billed(TEN_PER_TEN_SECONDS, 4)], Mode::Charge, 0, 115 * S);
-    assert_eq!(answer.outcome, Outcome::Admitted { overage: 4 });
-    let reading = answer.readings[0];
-    assert_eq!((reading.used, reading.remaining, reading.overage), (14, 0, 4));
-}

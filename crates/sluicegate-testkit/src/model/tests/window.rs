@@ -83,23 +83,9 @@ fn a_calendar_period_is_what_the_caller_says_it_is() {
     // The clock steps back into the first period; the meter stays in the second.
     let answer = home.ask(&[in_period(1, first)], Mode::Peek, 0, 240);
     assert_eq!(answer.readings, [Reading { used: 4, remaining: 6, next: 60, reset: 60, overage: 0 }]);
-    home.refund(&in_period(10, second), 0, 120, 260);
-    home.refund(&in_period(3, second), 0, 250, 260);
+    home.refund(&in_period(10, second), 10, 0, 120, 260);
+    home.refund(&in_period(3, second), 3, 0, 250, 260);
     assert_eq!(home.ask(&[in_period(1, second)], Mode::Peek, 0, 260).readings[0].used, 1);
-}
-
-#[test]
-fn overage_is_the_part_of_the_cost_above_what_remained() {
-    let mut home = Home::default();
-    let mut ask = |cost| {
-        let answer = home.ask(&[billed(FIXED, cost)], Mode::Charge, 0, MINUTE);
-        let reading = answer.readings[0];
-        (answer.outcome, reading.used, reading.remaining, reading.overage)
-    };
-    assert_eq!(ask(8), (ADMITTED, 8, 2, 0));
-    assert_eq!(ask(5), (Outcome::Admitted { overage: 3 }, 13, 0, 3));
-    assert_eq!(ask(5), (Outcome::Admitted { overage: 5 }, 18, 0, 8));
-    assert_eq!(ask(MOST), (Outcome::Admitted { overage: MOST }, MOST, 0, MOST - 10));
 }
 
 #[test]

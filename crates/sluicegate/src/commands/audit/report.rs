@@ -35,6 +35,7 @@ fn proof_json(Proof { verified, audit }: &Proof) -> Value {
         "pruned": verified.pruned,
         "records": verified.records,
         "incomplete": verified.incomplete,
+        "rollups": verified.rows,
         "audit": audit,
         "public_key": verified.key.map(|key| key.to_string()),
         "signed_at": verified.checkpoint.map(|checkpoint| instant(checkpoint.at)),
@@ -54,6 +55,7 @@ fn proof_text(Proof { verified, audit }: &Proof) -> String {
     let table = facts(&[
         ("segments", with(verified.segments, verified.pruned, "that were removed when they were old")),
         ("records", with(verified.records, verified.incomplete, "that were never whole")),
+        ("rows of usage", verified.rows.to_string()),
         ("audit entries", audit),
         ("public key", verified.key.map_or_else(none, |key| key.to_string())),
         ("signed at", verified.checkpoint.map_or_else(none, |checkpoint| instant(checkpoint.at))),
@@ -86,6 +88,7 @@ fn bad_json(bad: &FirstBad) -> Value {
         "segment": bad.segment.map(|position| position.0),
         "record": bad.position.map(|position| position.0),
         "audit_entry": bad.entry,
+        "hour": bad.hour.map(|hour| hour.to_string()),
         "problem": bad.to_string(),
         "advice": advice(bad),
     })
@@ -99,6 +102,10 @@ fn advice(bad: &FirstBad) -> &'static str {
         }
         Why::Sums | Why::Link => {
             "what it stands beside is proven; restore this file from a backup, so that changes can be named again"
+        }
+        Why::Rollup => {
+            "the records are proven: `sluicegate usage reconcile --against records --repair --yes` counts them again, \
+             as far back as they are kept; restore what is older from a backup"
         }
         Why::Cut => "a line that a crash cut off is taken away when the server starts; then verify again",
         _ => {

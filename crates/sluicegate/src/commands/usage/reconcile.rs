@@ -39,6 +39,7 @@ struct Difference {
     hour: Option<String>,
     limit: Option<String>,
     key: Option<u32>,
+    env: Option<String>,
     ledger: i64,
     other: i64,
 }
@@ -85,7 +86,10 @@ fn others(args: &UsageReconcile) -> anyhow::Result<String> {
         let theirs: Reconciled = read(answer)?;
         for count in theirs.differences.iter().chain(&theirs.agreeing) {
             let (Some(account), Some(limit)) = (&count.account, &count.limit) else { continue };
-            let key = count.key.map(|key| key.to_string()).unwrap_or_default();
+            let mut key = count.key.map(|key| key.to_string()).unwrap_or_default();
+            if let Some(env) = &count.env {
+                let _ = write!(key, ":{env}");
+            }
             let _ = writeln!(lines, "{account},{limit},{key},{}", count.ledger);
         }
     }
@@ -139,9 +143,10 @@ impl Reconciled {
 
 impl Difference {
     fn row(&self) -> [String; 5] {
-        let quota = self.limit.as_ref().map(|limit| match self.key {
-            Some(key) => format!("{limit} of key {key}"),
-            None => limit.clone(),
+        let quota = self.limit.as_ref().map(|limit| match (self.key, &self.env) {
+            (Some(key), _) => format!("{limit} of key {key}"),
+            (None, Some(env)) => format!("{limit} of {env} keys"),
+            (None, None) => limit.clone(),
         });
         [
             cell(self.account.as_deref().unwrap_or("(no key)")),

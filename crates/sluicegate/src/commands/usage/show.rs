@@ -54,6 +54,7 @@ pub(super) fn run(client: &AdminClient, args: &UsageShow) -> anyhow::Result<()> 
         from,
         to,
         ("step", Some(args.step.as_str())),
+        ("tz", args.tz.as_deref()),
     ]);
     let shown = client.get(&format!("{USAGE}{asked}"))?;
     if client.format() == Format::Json {

@@ -174,7 +174,7 @@ impl Customer {
                 self.told.repeated += 1;
                 continue;
             }
-            let meter = if self.count.used.len() == 1 { 0 } else { ask.key };
+            let meter = if self.count.meters.len() == 1 { 0 } else { ask.key };
             let Some(charge) = self.count.charge(meter, ask.cost) else {
                 assert_eq!(answer["error"], "quota_exceeded", "{}: {answer}", self.account);
                 self.told.refused += 1;

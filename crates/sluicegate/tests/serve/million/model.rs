@@ -22,7 +22,24 @@ pub(super) struct Charge {
     /// Which of the account's meters counts it.
     pub(super) meter: usize,
     pub(super) cost: u64,
-    pub(super) overage: u64,
+}
+
+/// What one meter says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Meter {
+    pub(super) used: u64,
+    /// Of before the last change of the quota: what was recorded as overage, and used then.
+    recorded: u64,
+    used_at_change: u64,
+}
+
+impl Meter {
+    fn overage(self, quota: Quota) -> u64 {
+        match quota.spent {
+            Spent::Refuses => 0,
+            Spent::Bills => self.recorded + self.used.saturating_sub(quota.amount.max(self.used_at_change)),
+        }
+    }
 }
 
 /// What an account has used.
@@ -30,9 +47,8 @@ pub(super) struct Charge {
 pub(super) struct Count {
     pub(super) quota: Quota,
     /// What its meters say: one, or one for each key.
-    pub(super) used: Vec<u64>,
+    pub(super) meters: Vec<Meter>,
     pub(super) total: u64,
-    pub(super) overage: u64,
     pub(super) requests: u64,
     /// Charges, corrections and refunds.
     pub(super) records: u64,
@@ -43,14 +59,27 @@ pub(super) struct Count {
 
 impl Count {
     pub(super) fn new(quota: Quota, meters: usize) -> Self {
-        let used = vec![0; meters];
-        Self { quota, used, total: 0, overage: 0, requests: 0, records: 0, unknown: 0, unknown_requests: 0 }
+        let meters = vec![Meter::default(); meters];
+        Self { quota, meters, total: 0, requests: 0, records: 0, unknown: 0, unknown_requests: 0 }
+    }
+
+    /// The quota is another from now on. What was used stays so, and what was billed.
+    pub(super) fn change(&mut self, quota: Quota) {
+        for meter in &mut self.meters {
+            meter.recorded = meter.overage(self.quota);
+            meter.used_at_change = meter.used;
+        }
+        self.quota = quota;
+    }
+
+    fn overage(&self) -> u64 {
+        self.meters.iter().map(|meter| meter.overage(self.quota)).sum()
     }
 
     /// What becomes of a request: nothing if it has to be refused.
     pub(super) fn charge(&mut self, meter: usize, cost: u64) -> Option<Charge> {
         let Quota { amount, spent } = self.quota;
-        let after = self.used[meter] + cost;
+        let after = self.meters[meter].used + cost;
         if after > amount && spent == Spent::Refuses {
             return None;
         }
@@ -60,16 +89,10 @@ impl Count {
 
     /// What is charged whatever the quota says.
     fn force(&mut self, meter: usize, cost: u64) -> Charge {
-        let after = self.used[meter] + cost;
-        let overage = match self.quota.spent {
-            Spent::Refuses => 0,
-            Spent::Bills => cost.min(after.saturating_sub(self.quota.amount)),
-        };
-        self.used[meter] = after;
+        self.meters[meter].used += cost;
         self.total += cost;
-        self.overage += overage;
         self.records += 1;
-        Charge { meter, cost, overage }
+        Charge { meter, cost }
     }
 
     /// A request has cost this in the end.
@@ -78,9 +101,11 @@ impl Count {
             self.force(charge.meter, settled - charge.cost);
         } else if settled < charge.cost {
             let difference = charge.cost - settled;
-            self.used[charge.meter] -= difference;
+            self.meters[charge.meter].used -= difference;
             self.total -= difference;
-            self.overage -= charge.overage.min(difference);
+            self.records += 1;
+        } else {
+            // It says only that the permit is finished.
             self.records += 1;
         }
     }
@@ -100,6 +125,6 @@ impl Count {
             bounds(self.requests, self.unknown_requests).contains(&requests),
             "{whose}: {requests} requests, not {self:?}"
         );
-        assert_eq!(overage, self.overage, "{whose}: {self:?}");
+        assert_eq!(overage, self.overage(), "{whose}: {self:?}");
     }
 }

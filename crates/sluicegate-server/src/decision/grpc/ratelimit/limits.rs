@@ -6,7 +6,6 @@ use sluicegate_core::limit::LimitName;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::policy::{DescriptorLimit, Enforcement, Policy};
 use sluicegate_core::rule::{Amount, Rule, Windowed};
-use sluicegate_engine::throttle::TooManyThrottles;
 use sluicegate_engine::{Engine, Throttle};
 
 use super::unit;
@@ -37,7 +36,7 @@ pub(super) fn of(
 ) -> Result<Limited, Status> {
     match &descriptor.limit {
         Some(brought) => brought_along(engine, brought),
-        None => configured(engine, policy, domain, &descriptor.entries),
+        None => Ok(configured(engine, policy, domain, &descriptor.entries)),
     }
 }
 
@@ -59,34 +58,30 @@ fn brought_along(engine: &Engine, brought: &RateLimitOverride) -> Result<Limited
     let Some(limit) = Amount::new(brought.requests_per_unit.into()) else {
         return Ok(Limited::Closed { unit });
     };
-    let name = LimitName::new(OVERRIDE).ok_or_else(|| full(TooManyThrottles))?;
-    let rule = Rule::FixedWindow(Windowed { limit, window });
-    let throttle = engine.throttle(&name, &rule).map_err(full)?;
+    let name = LimitName::new(OVERRIDE)
+        .ok_or_else(|| Status::new(Code::InvalidArgument, "limits brought along have no name"))?;
+    let throttle = engine.throttle(&name, &Rule::FixedWindow(Windowed { limit, window }));
     Ok(Limited::By { throttle, unit, enforcement: Enforcement::Refuses })
 }
 
-fn configured(engine: &Engine, policy: &Policy, domain: &[u8], entries: &[Entry]) -> Result<Limited, Status> {
+fn configured(engine: &Engine, policy: &Policy, domain: &[u8], entries: &[Entry]) -> Limited {
     if policy.descriptors.is_empty() {
-        return Ok(Limited::Not);
+        return Limited::Not;
     }
     // What is no text is some value all the same: it is limited by its key.
     let texts: Vec<_> = entries.iter().map(|entry| (lossy(&entry.key), lossy(&entry.value))).collect();
     let texts = texts.iter().map(|(key, value)| (&**key, &**value));
-    Ok(match policy.descriptors.find(&lossy(domain), texts) {
+    match policy.descriptors.find(&lossy(domain), texts) {
         None => Limited::Not,
         Some(DescriptorLimit { rule: None, .. }) => Limited::Free,
         Some(DescriptorLimit { name, rule: Some(rule), enforcement }) => Limited::By {
-            throttle: engine.throttle(name, rule).map_err(full)?,
+            throttle: engine.throttle(name, rule),
             unit: unit::of(rule),
             enforcement: *enforcement,
         },
-    })
+    }
 }
 
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
-}
-
-fn full(error: TooManyThrottles) -> Status {
-    Status::new(Code::ResourceExhausted, error.to_string())
 }

@@ -17,7 +17,7 @@ const MILLI: u64 = 1_000_000;
 fn plan(rule: Rule) -> Arc<Plan> {
     let excess = Excess::Refuse(RefusalStatus::TooManyRequests);
     let name = LimitName::new("quota").unwrap();
-    let limit = Limit { name, axis: Axis::Quota, per: Per::Account, rule, excess };
+    let limit = Limit { name, axis: Axis::Quota, per: Per::Account, rule, excess, sold: None };
     let tier = Tier {
         name: TierName::new("tier").unwrap(),
         limits: vec![TierLimit { limit, routes: Vec::new() }],
@@ -43,7 +43,7 @@ fn owed(plan: &Arc<Plan>, home: u128, cost: u64, mode: Mode) -> Owed {
         which: Charges::All,
         slot: SlotId(1),
     };
-    Owed { plan: Arc::clone(plan), request, holder: NodeId(1), name: None }
+    Owed { plan: Arc::clone(plan), request, holder: NodeId(1), name: None, hold: None }
 }
 
 fn settled(outcome: Outcome, next: u64) -> Settled {
@@ -116,7 +116,7 @@ fn only_the_very_same_question_is_answered() {
 #[test]
 fn whatever_changes_the_home_makes_it_forget() {
     let admitted = settled(Outcome::Admitted { overage: 0 }, 400);
-    let given_back = Mode::Refund { charged_at: Timestamp::EPOCH };
+    let given_back = Mode::Refund { charged_at: Timestamp::EPOCH, reserved: Amount::ONE };
     for (mode, forgets) in
         [(Mode::Charge, true), (Mode::Force, true), (given_back, true), (Mode::Peek, false)]
     {

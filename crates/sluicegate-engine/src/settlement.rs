@@ -1,0 +1,97 @@
+//! Which limits the end of a request concerns: when it ends, and whenever its record is counted again.
+//!
+//! Rates protect the service, quotas are sold. So a failure returns quotas only. A limit that has another algorithm
+//! since the charge has a meter in which the charge is not to be found, and an overflow bucket is shared with
+//! strangers: both are left alone.
+
+use sluicegate_core::plan::Mode;
+use sluicegate_core::policy::RefundOn;
+use sluicegate_core::rule::{Amount, Rule};
+use sluicegate_core::tariff::{Charges, LimitPlaces, Tariff};
+use sluicegate_ledger::{Flags, Kind, Record, Settlement};
+
+use crate::permit::{Permit, SameBy, Settles, others_than};
+
+/// How the difference between what was reserved and what a request cost is settled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Difference {
+    pub(crate) kind: Kind,
+    pub(crate) amount: Amount,
+    /// What the record says of it.
+    pub(crate) settlement: Settlement,
+    /// With those of the permit.
+    pub(crate) flags: Flags,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ending {
+    /// It turned out to cost something.
+    TrueCost,
+    /// It failed, and its plan returns what failed.
+    Failed,
+}
+
+impl Ending {
+    /// That of a request with this permit, which the upstream failed or not.
+    pub(crate) fn of(permit: &Permit, failed: bool) -> Self {
+        let returned = failed && permit.refund_on == RefundOn::ServerError;
+        if returned && permit.settles == Settles::TrueCost { Self::Failed } else { Self::TrueCost }
+    }
+}
+
+impl Difference {
+    /// That between what was reserved and what a request cost, under the limits that its caller has now. Nothing: there
+    /// is none.
+    pub(crate) fn of(
+        permit: &Permit,
+        reserved: u64,
+        settled: u64,
+        ending: Ending,
+        now: &Tariff,
+    ) -> Option<Self> {
+        let amount = Amount::new(reserved.abs_diff(settled))?;
+        let then = &permit.plan.tariff;
+        let (kind, skipped) = match (settled > reserved, &permit.limits) {
+            (true, None) => (Kind::Correction, now.others_than(then, Rule::is_algorithm_of)),
+            (false, None) => (Kind::Refund, now.others_than(then, Rule::reads_states_of)),
+            (true, Some(then)) => (Kind::Correction, others_than(now, then, SameBy::Algorithm)),
+            (false, Some(then)) => (Kind::Refund, others_than(now, then, SameBy::State)),
+        };
+        let flags = match ending {
+            Ending::TrueCost => permit.flags,
+            Ending::Failed => permit.flags | Flags::FAILED,
+        };
+        Some(Self { kind, amount, settlement: Settlement { reserved, skipped }, flags })
+    }
+
+    /// The record of it, where one without it would be this.
+    pub(crate) fn recorded(&self, record: Record) -> Record {
+        Record { settlement: self.settlement, flags: self.flags, ..record }
+    }
+}
+
+/// What counting a record does with the meters.
+pub(crate) fn mode_of(record: &Record) -> Mode {
+    match record.kind {
+        Kind::Charge | Kind::Correction => Mode::Force,
+        Kind::Refund => {
+            // What older programs recorded was all that was reserved, as far as anybody knows.
+            let reserved = record.settlement.reserved.max(record.cost);
+            let reserved = Amount::new(reserved).unwrap_or(Amount::ONE);
+            Mode::Refund { charged_at: record.charged_at, reserved }
+        }
+    }
+}
+
+/// Which limits of a caller a record concerns.
+pub(crate) fn charges_of(record: &Record, limits: &Tariff) -> Charges {
+    let mut skipped = record.settlement.skipped;
+    if record.flags.contains(Flags::FAILED) {
+        skipped = skipped.and(limits.rates());
+    }
+    if record.flags.contains(Flags::OVERFLOW) && record.kind != Kind::Charge {
+        skipped = LimitPlaces::ALL;
+    }
+    Charges::AmountsBut(skipped)
+}

@@ -1,0 +1,284 @@
+//! Finishing permits of services where several nodes share a store: one node settles each permit.
+//!
+//! A node claims the permit in the store, with the answer. A node that finds a claim gives its answer. What the request
+//! cost more or less is recorded after the claim. A process that is killed between the two loses nothing: a record
+//! that settles nothing announces the claim before it (`CLAIMS`), and its position is the token of the claim. The next
+//! process makes every claim again that was announced and not recorded, and records those that are its own. The store
+//! gets the difference only from the journal, which settles each record once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use sluicegate_core::plan::HomeId;
+use sluicegate_core::policy::Durability;
+use sluicegate_core::time::Timestamp;
+use sluicegate_ledger::{Flags, Position, ReadError, Record};
+use sluicegate_store::database::FINISHED_REMEMBERED;
+use sluicegate_store::directory::Account;
+use sluicegate_store::redis::{PermitClaim, QueryError, StoreMode};
+
+use super::Shared;
+use crate::engine::{Counters, Engine};
+use crate::finish::{FinishError, Finished};
+use crate::ids::DecisionId;
+use crate::permit::seal::SealedPermit;
+use crate::permit::{Kept, Permit};
+use crate::record::record;
+use crate::settlement::{Difference, Ending};
+
+/// How long a claim is remembered in the store: a little longer than the last late finish that can come.
+const REMEMBERED: Duration = Duration::from_nanos(FINISHED_REMEMBERED.0 + 3_600_000_000_000);
+/// How long it is waited before a claim is made again whose reply was lost.
+const PAUSE: Duration = Duration::from_millis(250);
+/// The token of a claim that no record follows.
+const NO_RECORD: u64 = u64::MAX;
+
+/// The claims of this node whose outcome is not known, or not recorded yet.
+#[derive(Debug)]
+pub(crate) struct Claiming {
+    open: Mutex<BTreeMap<DecisionId, Announced>>,
+    /// Where the records of this process begin.
+    begins: Position,
+}
+
+/// A claim that was announced.
+#[derive(Clone, Copy, Debug)]
+struct Announced {
+    at: Position,
+    home: HomeId,
+    /// What is recorded if it succeeds.
+    record: Record,
+}
+
+/// How often a claim was made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Try {
+    /// Never before: what is not sent has not happened.
+    First,
+    /// Before, by this process or an earlier one, and it may have happened.
+    Again,
+}
+
+impl Claiming {
+    pub(super) fn new(begins: Position) -> Self {
+        Self { open: Mutex::default(), begins }
+    }
+
+    /// The first record that is needed by a claim: the journal must not pass it.
+    pub(super) fn first(&self) -> Option<Position> {
+        self.open.lock().values().map(|announced| announced.at).min()
+    }
+}
+
+impl Engine {
+    pub(crate) async fn finish_shared(
+        &self,
+        shared: &Shared,
+        text: &str,
+        status: Option<u16>,
+        cost: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Finished, FinishError> {
+        let sealed = self.open_permit(text, now)?;
+        let is_late = now >= sealed.ends;
+        let account = self.shared_account_of(&sealed).await?;
+        let permit = self.permit_of(sealed, account.as_deref());
+        if !is_late {
+            self.observe_hold(&permit, now);
+        }
+        if permit.kept == Kept::Here {
+            return self.finish_in_memory(&permit, status, cost, now);
+        }
+        let (home, key) = turn_of(&permit);
+        let _turn = shared.turns.take(home, key).await;
+        // First, and whatever becomes of the rest: the request has ended.
+        shared.release(&permit, None, now);
+        let known = shared.recent.hold(permit.decision).finished();
+        let finished = match known {
+            Some(finished) => finished,
+            None => self.claim(shared, &permit, status, cost, now).await?,
+        };
+        shared.recent.hold(permit.decision).finish(finished, now);
+        let failed = status.is_some_and(|status| (500..600).contains(&status));
+        if let Some((name, end)) = permit.attempt_end(failed, finished.settled) {
+            shared.release(&permit, Some((name, end)), now);
+            let mut names = self.idempotency.hold(permit.home, name.idempotency.key);
+            names.ended(permit.home, name.idempotency.key, permit.decision, end);
+        }
+        Ok(finished)
+    }
+
+    /// The account of a permit, by memory or by the store. Nothing if it was deleted.
+    pub(super) async fn shared_account_of(
+        &self,
+        sealed: &SealedPermit,
+    ) -> Result<Option<Arc<Account>>, FinishError> {
+        if sealed.account == 0 {
+            return Ok(None);
+        }
+        if let Some(account) = self.account_of(sealed) {
+            return Ok(Some(account));
+        }
+        let found = self.directory.find_account_by_serial(sealed.account).await;
+        match found.map_err(|_| FinishError::Unavailable)? {
+            None => Ok(None),
+            Some(found) => {
+                let account = self.directory.account(found.id.as_str()).await;
+                let account = account.map_err(|_| FinishError::Unavailable)?;
+                // Another one may have its id now.
+                Ok(account.filter(|account| account.serial == sealed.account))
+            }
+        }
+    }
+
+    /// Claims a permit, and records what it settles if it is this node's. The turn of the permit is held.
+    async fn claim(
+        &self,
+        shared: &Shared,
+        permit: &Permit,
+        status: Option<u16>,
+        cost: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Finished, FinishError> {
+        let open = shared.claiming.open.lock().get(&permit.decision).copied();
+        if let Some(announced) = open {
+            // An earlier finish is still in doubt: its answer is the one.
+            return self.resolve(shared, announced, Try::Again).await.ok_or(FinishError::Unavailable);
+        }
+        if shared.homes.mode() == StoreMode::Degraded {
+            return Err(FinishError::Unavailable);
+        }
+        let failed = status.is_some_and(|status| (500..600).contains(&status));
+        let finished = permit.finished(failed, cost);
+        let Some(record) = self.record_of_finish(permit, finished, Ending::of(permit, failed), now) else {
+            let claim = self.claim_of(shared, NO_RECORD, finished);
+            let claims = shared.claims.claim(permit.home, permit.decision.0, claim, REMEMBERED).await;
+            return claims.map(answer_of).map_err(|_| FinishError::Unavailable);
+        };
+        let Ok(room) = self.spool.reserve() else {
+            Counters::count(&self.counters.unrecorded);
+            return Err(FinishError::Unavailable);
+        };
+        let at = {
+            let mut open = shared.claiming.open.lock();
+            let at = room.append(&record.claiming());
+            open.insert(permit.decision, Announced { at, home: permit.home, record });
+            at
+        };
+        self.durable_if_strict(at).await;
+        let announced = Announced { at, home: permit.home, record };
+        self.resolve(shared, announced, Try::First).await.ok_or(FinishError::Unavailable)
+    }
+
+    /// What is recorded when a permit is finished by this node. Nothing if it cost what was reserved.
+    fn record_of_finish(
+        &self,
+        permit: &Permit,
+        finished: Finished,
+        ending: Ending,
+        now: Timestamp,
+    ) -> Option<Record> {
+        let Finished { reserved, settled } = finished;
+        let (sold, _) = self.plan_now(permit);
+        let difference = Difference::of(permit, reserved, settled, ending, &sold.tariff)?;
+        let idempotency = permit.name.filter(|_| settled == 0).map(|name| name.idempotency);
+        let record = record(permit, difference.kind, Some(difference.amount), 0, now);
+        let record = difference.recorded(record);
+        Some(Record { idempotency, flags: record.flags | Flags::OWED, ..record })
+    }
+
+    fn claim_of(&self, shared: &Shared, token: u64, finished: Finished) -> PermitClaim {
+        PermitClaim { node: shared.node, token, reserved: finished.reserved, settled: finished.settled }
+    }
+
+    /// Makes a claim that was announced, and records what it settles if it stands. Nothing: it is not known yet, and
+    /// stays open.
+    async fn resolve(&self, shared: &Shared, announced: Announced, tried: Try) -> Option<Finished> {
+        let Announced { at, home, record } = announced;
+        let (reserved, settled) = record.finished()?;
+        let claim = self.claim_of(shared, at.0, Finished { reserved, settled });
+        let decision = DecisionId(record.decision);
+        match shared.claims.claim(home, record.decision, claim, REMEMBERED).await {
+            Ok(stands) => {
+                if stands != claim {
+                    shared.claiming.open.lock().remove(&decision);
+                    return Some(answer_of(stands));
+                }
+                let room = self.spool.reserve().ok()?;
+                let recorded = {
+                    // In one step, also for a caller that goes away: what is open is not recorded.
+                    let mut open = shared.claiming.open.lock();
+                    open.remove(&decision);
+                    room.append(&record)
+                };
+                shared.journal.wake();
+                self.durable_if_strict(recorded).await;
+                Some(answer_of(stands))
+            }
+            Err(QueryError::NotSent) if tried == Try::First => {
+                // It has not happened. The next finish announces another claim.
+                shared.claiming.open.lock().remove(&decision);
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    async fn durable_if_strict(&self, position: Position) {
+        if self.snapshot.load().policy().ledger.durability == Durability::Strict {
+            let _ = tokio::time::timeout(Duration::from_secs(5), self.spool.wait_durable(position)).await;
+        }
+    }
+
+    /// Finds the claims that earlier processes have announced and not recorded.
+    pub(super) fn read_announced(&self, shared: &Shared, from: Position) -> Result<(), ReadError> {
+        let until = shared.claiming.begins;
+        if from >= until {
+            return Ok(());
+        }
+        let mut found = BTreeMap::new();
+        self.spool.read_until(from, until, |at, record| {
+            if record.flags.contains(Flags::FINISHED) {
+                found.remove(&DecisionId(record.decision));
+            } else if let Some(finish) = record.claims() {
+                let announced = Announced { at, home: record.home, record: finish };
+                found.insert(DecisionId(record.decision), announced);
+            }
+        })?;
+        shared.claiming.open.lock().extend(found);
+        Ok(())
+    }
+
+    /// Makes the claims again whose outcome is not known, for as long as this is polled.
+    pub async fn keep_claims(&self) {
+        let Some(shared) = &self.shared else { return };
+        loop {
+            let open: Vec<Announced> = shared.claiming.open.lock().values().copied().collect();
+            for announced in open {
+                let decision = DecisionId(announced.record.decision);
+                let _turn = shared.turns.take(announced.home, key_of(decision)).await;
+                let still = shared.claiming.open.lock().get(&decision).copied();
+                if let Some(announced) = still {
+                    self.resolve(shared, announced, Try::Again).await;
+                }
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+fn answer_of(claim: PermitClaim) -> Finished {
+    Finished { reserved: claim.reserved, settled: claim.settled }
+}
+
+/// Under which a permit waits for its turn.
+fn turn_of(permit: &Permit) -> (HomeId, u64) {
+    (permit.home, key_of(permit.decision))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is unique")]
+fn key_of(decision: DecisionId) -> u64 {
+    decision.0 as u64
+}

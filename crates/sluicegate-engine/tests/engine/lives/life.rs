@@ -1,0 +1,265 @@
+//! One account and what its requests did so far, as an observer outside of the engine knows it.
+
+use std::collections::BTreeMap;
+
+use sluicegate_core::time::{Nanos, Timestamp};
+use sluicegate_engine::{DecisionId, Finished, Permit};
+
+use super::plans::{TierNumbers, numbers};
+use super::statement::{RateLog, Statement};
+
+/// How long a slot is held if nobody releases it.
+const LEASE_S: u32 = 60;
+/// How long a name is remembered.
+const NAME_LIVES_S: u32 = 86_400;
+/// How often a name may be repeated without a charge.
+const FREE_REPEATS_MAX: u32 = 5;
+
+/// How long after its lease a permit can be finished, and how long a request of the process takes at the most.
+const DAY_S: u32 = 86_400;
+/// How many finished permits of an account are finished once more now and then.
+const FINISHED_MAX: usize = 4;
+
+/// How a request is finished.
+pub(crate) enum Handle {
+    /// By the process that admitted it.
+    Process(Box<Permit>),
+    /// By a service that has this text until this instant.
+    Service { text: String, ends: Timestamp },
+}
+
+/// A request that was admitted and has not ended.
+pub(crate) struct Held {
+    pub(crate) handle: Handle,
+    pub(crate) charged_at: Timestamp,
+    /// Until when its slot counts.
+    pub(crate) slot_until: Timestamp,
+    /// What was reserved; 0: a free repeat.
+    pub(crate) reserved: u64,
+    pub(crate) name: Option<String>,
+    /// Its entry in the log of the rate, and the epoch of that log.
+    rate_entry: (u64, usize),
+}
+
+/// What is known of a name.
+#[derive(Clone, Copy, Debug)]
+struct NameState {
+    first: DecisionId,
+    since: Timestamp,
+    open: u32,
+    free: u32,
+    delivered: bool,
+}
+
+/// Who says the name of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NamedBy {
+    /// The caller, through the gateway.
+    Caller,
+    /// The service that asks for the decision, which vouches for it.
+    Service,
+}
+
+/// One account.
+pub(crate) struct Life {
+    /// Permits that were finished, and what was answered.
+    pub(crate) finished: Vec<(String, Finished)>,
+    pub(crate) account: String,
+    pub(crate) key: String,
+    pub(crate) tier: &'static str,
+    pub(crate) statement: Statement,
+    pub(crate) open: Vec<Held>,
+    /// Those that will not be finished, while they matter.
+    abandoned: Vec<Held>,
+    /// Whether anything was charged since the tier or the policy changed last.
+    pub(crate) charged_since_change: bool,
+    rate: RateLog,
+    rate_epoch: u64,
+    names: BTreeMap<String, NameState>,
+}
+
+impl Life {
+    pub(crate) fn new(account: String, key: String, tier: &'static str) -> Self {
+        let statement = Statement::default();
+        Self {
+            finished: Vec::new(),
+            account,
+            key,
+            tier,
+            statement,
+            open: Vec::new(),
+            abandoned: Vec::new(),
+            charged_since_change: true,
+            rate: RateLog::default(),
+            rate_epoch: 0,
+            names: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn numbers(&self, edition: usize) -> TierNumbers {
+        numbers(edition, self.tier)
+    }
+
+    /// Whether its quota refuses, by the day, instead of billing by the month.
+    pub(crate) fn is_hard(&self) -> bool {
+        self.tier == "hard"
+    }
+
+    /// The second in which the period of an instant begins.
+    pub(crate) fn period_start(&self, at: Timestamp) -> u64 {
+        let days = i64::from(at.as_secs()) / 86_400;
+        let first = if self.is_hard() { days } else { days - i64::from(day_of_month(days)) + 1 };
+        u64::try_from(first * 86_400).unwrap()
+    }
+
+    /// The numbers of its rate are others now.
+    pub(crate) fn rate_changed(&mut self) {
+        self.rate.clear();
+        self.rate_epoch += 1;
+        self.charged_since_change = false;
+    }
+
+    /// How many slots are held.
+    pub(crate) fn slots(&self, now: Timestamp) -> usize {
+        self.open.iter().chain(&self.abandoned).filter(|held| now < held.slot_until).count()
+    }
+
+    /// Whether a request under this name would be a free repeat of which decision.
+    pub(crate) fn repeats(&self, name: &str, by: NamedBy, now: Timestamp) -> Option<DecisionId> {
+        let state = self.names.get(name)?;
+        if now.as_secs() - state.since.as_secs() >= NAME_LIVES_S {
+            return None;
+        }
+        let failed_so_far = state.open == 0 && !state.delivered && state.free < FREE_REPEATS_MAX;
+        (by == NamedBy::Service || failed_so_far).then_some(state.first)
+    }
+
+    /// A request was admitted and charged.
+    pub(crate) fn charged(
+        &mut self,
+        handle: Handle,
+        (id, cost): (DecisionId, u64),
+        name: Option<String>,
+        (edition, now): (usize, Timestamp),
+    ) {
+        let (start, included) = (self.period_start(now), self.numbers(edition).quota);
+        self.statement.period(start, included).used += cost;
+        self.charged_since_change = true;
+        if let Some(name) = &name {
+            let new = NameState { first: id, since: now, open: 0, free: 0, delivered: false };
+            let lives = |state: &&mut NameState| now.as_secs() - state.since.as_secs() < NAME_LIVES_S;
+            match self.names.get_mut(name).filter(lives) {
+                Some(state) => state.open += 1,
+                None => drop(self.names.insert(name.clone(), NameState { open: 1, ..new })),
+            }
+        }
+        self.hold(handle, cost, cost, name, now);
+    }
+
+    /// A request was admitted as a free repeat.
+    pub(crate) fn repeated(&mut self, handle: Handle, cost: u64, name: String, now: Timestamp) {
+        let state = self.names.get_mut(&name).unwrap();
+        (state.open, state.free) = (state.open + 1, state.free + 1);
+        self.hold(handle, 0, cost, Some(name), now);
+    }
+
+    /// A service has asked again for what it was admitted before: it holds the slot of the first once more.
+    pub(crate) fn rejoined(&mut self, cost: u64, name: &str, now: Timestamp) -> Option<&mut Held> {
+        self.rate.admit(now.as_nanos(), cost);
+        let named = |held: &&mut Held| held.name.as_deref() == Some(name);
+        self.open.iter_mut().chain(&mut self.abandoned).find(named)
+    }
+
+    fn hold(&mut self, handle: Handle, reserved: u64, cost: u64, name: Option<String>, now: Timestamp) {
+        let rate_entry = (self.rate_epoch, self.rate.admit(now.as_nanos(), cost));
+        let slot_until = match &handle {
+            Handle::Process(_) => now.plus(Nanos::from_secs(LEASE_S)),
+            Handle::Service { ends, .. } => *ends,
+        };
+        self.open.push(Held { handle, charged_at: now, slot_until, reserved, name, rate_entry });
+    }
+
+    /// A permit was finished.
+    pub(crate) fn remember_finished(&mut self, text: String, answer: Finished) {
+        if self.finished.len() == FINISHED_MAX {
+            self.finished.remove(0);
+        }
+        self.finished.push((text, answer));
+    }
+
+    /// A request has ended and cost `settled`; `failed`: its upstream failed it.
+    pub(crate) fn ended(&mut self, held: &Held, settled: u64, failed: bool, edition: usize, now: Timestamp) {
+        let refunded = failed && !self.is_hard() && held.reserved > 0;
+        let settled = if refunded { 0 } else { settled };
+        if let Some(name) = &held.name {
+            self.end_name(name, held.reserved > 0 && settled == 0, failed);
+        }
+        if held.reserved == 0 || settled == held.reserved {
+            return;
+        }
+        let start = self.period_start(held.charged_at);
+        let period = if start == self.period_start(now) {
+            self.charged_since_change = true;
+            self.statement.period(start, numbers(edition, self.tier).quota)
+        } else {
+            self.statement.closed_period(start)
+        };
+        period.used = period.used + settled - held.reserved;
+        if settled > held.reserved {
+            self.rate.exceed(now.as_nanos(), settled - held.reserved);
+        } else if !refunded && held.rate_entry.0 == self.rate_epoch {
+            self.rate.lower(held.rate_entry.1, settled);
+        }
+    }
+
+    fn end_name(&mut self, name: &str, forgotten: bool, failed: bool) {
+        if forgotten {
+            self.names.remove(name);
+        } else if let Some(state) = self.names.get_mut(name) {
+            state.open = state.open.saturating_sub(1);
+            state.delivered |= !failed;
+        }
+    }
+
+    /// The process was killed: its requests died with it, and how attempts have ended is not known. What services
+    /// hold they still hold.
+    pub(crate) fn killed(&mut self) {
+        for held in [&mut self.open, &mut self.abandoned] {
+            held.retain(|held| matches!(held.handle, Handle::Service { .. }));
+        }
+        for state in self.names.values_mut() {
+            state.delivered = true;
+        }
+    }
+
+    /// Forgets requests that are too old to be finished, and those of a period that is over: their end would count in
+    /// the period of now. What they reserved stays charged, and their slots are held until their leases end.
+    pub(crate) fn abandon_old(&mut self, now: Timestamp) {
+        let (day, start) = (Nanos::from_secs(DAY_S), self.period_start(now));
+        let (open, old) = std::mem::take(&mut self.open).into_iter().partition(|held| {
+            let in_time = match &held.handle {
+                Handle::Process(_) => now < held.charged_at.plus(day),
+                Handle::Service { ends, .. } => now < ends.plus(day),
+            };
+            in_time && self.period_start(held.charged_at) == start
+        });
+        self.open = open;
+        // As long as their slots are held, or a service may ask for them again.
+        let matters = |held: &Held| now < held.slot_until || now < held.charged_at.plus(day);
+        self.abandoned.retain(matters);
+        self.abandoned.extend(<Vec<Held>>::into_iter(old).filter(matters));
+    }
+
+    /// That every interval kept the bound of the rate.
+    pub(crate) fn check_rate(&self, edition: usize) {
+        let TierNumbers { burst, per_second, .. } = self.numbers(edition);
+        let violation = self.rate.violation(burst, per_second);
+        assert_eq!(violation, None, "{}: from, to and amount, with {burst} + {per_second}/s", self.account);
+    }
+}
+
+/// The day of the month of a day since 1970, counted from 1.
+fn day_of_month(days: i64) -> u8 {
+    let date = jiff::civil::date(1970, 1, 1) + jiff::Span::new().days(days);
+    u8::try_from(date.day()).unwrap()
+}

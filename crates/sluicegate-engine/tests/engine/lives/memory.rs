@@ -1,0 +1,408 @@
+//! Lives on one node whose meters are in memory: every step is compared at once.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sluicegate_core::limit::Axis;
+use sluicegate_core::policy::TierName;
+use sluicegate_core::time::{Nanos, Timestamp};
+use sluicegate_engine::clock::Reading;
+use sluicegate_engine::{
+    Answer, CallerRequest, Clock, Decision, Embedded, Engine, ErrorCode, FinishError, Front, Hold, Name,
+    Permit, Purpose,
+};
+use sluicegate_ledger::{Position, SpoolSettings};
+use sluicegate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes};
+use sluicegate_store::key_text::KeyEnv;
+use sluicegate_testkit::dice::Dice;
+use tempfile::TempDir;
+
+use super::life::{Handle, Life, NamedBy};
+use super::plans::{EDITIONS_COUNT, policy_text};
+use super::sums::Sums;
+use crate::place::{NOW, copy_dir, costing, policy, request, wait, writer};
+
+const SECRET: &[u8] = b"a secret of tests";
+const YEAR_S: u32 = 365 * 86_400;
+
+thread_local! {
+    /// What the clocks of the machine say, also to a process that starts.
+    static READING: Cell<Reading> = const { Cell::new(Reading {
+        wall: NOW, monotonic: Nanos(0), boottime: Nanos(0), store: None,
+    }) };
+}
+
+fn clock(not_before: Timestamp) -> Clock {
+    Clock::manual(READING.get(), not_before)
+}
+
+/// A node and all its accounts.
+pub(crate) struct World {
+    engine: Arc<Engine>,
+    dir: Arc<TempDir>,
+    dice: Dice,
+    edition: usize,
+    now: Timestamp,
+    lives: Vec<Life>,
+    /// Admitted, refused, repeated for free, ended, killed or restarted: that none of it is missing from a run.
+    pub(crate) counts: BTreeMap<&'static str, u64>,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, lives: usize) -> Self {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        READING.set(Reading { wall: NOW, monotonic: Nanos(0), boottime: Nanos(0), store: None });
+        let engine = open(&dir, 0);
+        let mut world = Self {
+            engine,
+            dir,
+            dice: Dice::new(seed),
+            edition: 0,
+            now: NOW,
+            lives: Vec::new(),
+            counts: BTreeMap::new(),
+        };
+        for number in 0..lives {
+            let tier = ["small", "large", "hard"][number % 3];
+            let life = world.customer(format!("life-{number}"), tier);
+            world.lives.push(life);
+        }
+        world
+    }
+
+    fn customer(&self, id: String, tier: &'static str) -> Life {
+        let account = NewAccount {
+            id: Some(AccountId::new(&id).unwrap()),
+            name: DisplayName::new(&id).unwrap(),
+            tier: TierName::new(tier).unwrap(),
+            billing_day: None,
+            timezone: None,
+        };
+        let key = NewKey {
+            name: DisplayName::new("test").unwrap(),
+            env: KeyEnv::Live,
+            scopes: Scopes::new([]).unwrap(),
+            expires_at: None,
+        };
+        let directory = self.engine.directory();
+        wait(directory.create_account(account, &writer())).unwrap();
+        let (_, key) = wait(directory.create_key(&id, key, &writer())).unwrap();
+        Life::new(id, key.expose().to_owned(), tier)
+    }
+
+    /// Lets all lives go on for so many turns.
+    pub(crate) fn run(&mut self, turns: usize) {
+        for _ in 0..turns {
+            match self.dice.below(1_000) {
+                0..2 => self.kill(),
+                2..4 => self.restart(),
+                4..20 => self.reload(),
+                20..30 => self.step_clock(),
+                30..50 => self.pass_days(),
+                _ => self.turn(),
+            }
+        }
+        self.check_ledger();
+        self.lives.iter().for_each(|life| life.check_rate(self.edition));
+    }
+
+    /// One account does a few things in a row.
+    fn turn(&mut self) {
+        let number = usize::try_from(self.dice.below(self.lives.len() as u64)).unwrap();
+        let mut life = self.lives.swap_remove(number);
+        for _ in 0..=self.dice.below(8) {
+            let pause = Nanos(self.dice.below(3) * self.dice.below(900_000_000));
+            self.advance(pause, 0);
+            life.abandon_old(self.now);
+            match self.dice.below(20) {
+                0..11 => self.charge(&mut life),
+                11..16 => self.finish(&mut life),
+                16 => self.renew(&mut life),
+                17 => self.finish_again(&mut life),
+                18 => self.change_tier(&mut life),
+                _ => self.advance(Nanos::from_secs(20), 0),
+            }
+            self.check(&mut life);
+        }
+        self.lives.push(life);
+    }
+
+    fn charge(&mut self, life: &mut Life) {
+        let cost = 1 + self.dice.below(7);
+        let (name, by) = match self.dice.below(4) {
+            // Always with the same cost: with another it is a conflict.
+            0 => (Some(format!("service-{cost}")), NamedBy::Service),
+            1 if life.is_hard() => (Some(format!("caller-{cost}")), NamedBy::Caller),
+            _ => (None, NamedBy::Service),
+        };
+        let repeats = name.as_deref().and_then(|name| life.repeats(name, by, self.now));
+        let key = life.key.clone();
+        let by_service =
+            name.is_none() && self.dice.below(2) == 0 || by == NamedBy::Service && name.is_some();
+        let hold_s = u32::try_from(*self.dice.pick(&[60, 60, 60, 3_600, 86_400])).unwrap();
+        let asked = CallerRequest {
+            idempotency_key: name.as_deref().map(|text| Name::Given { text, query: None }),
+            front: if by_service { Front::Decision } else { Front::Gateway },
+            method: "POST",
+            hold: if by_service { Hold::For(Nanos::from_secs(hold_s)) } else { Hold::Yes },
+            ..costing(request(&key), cost)
+        };
+        let mut decision = self.engine.decide(&asked, self.now);
+        let Some(permit) = decision.permit.take() else {
+            return self.refused(life, &decision, cost, repeats.is_some(), &asked);
+        };
+        let handle = if by_service { self.hand_out(permit) } else { Handle::Process(permit) };
+        match (repeats, name) {
+            (Some(first), Some(name)) => {
+                assert_eq!(decision.id, first, "a free repeat has the decision that it repeats");
+                self.count("repeated");
+                match handle {
+                    Handle::Process(_) => life.repeated(handle, cost, name, self.now),
+                    Handle::Service { text, ends } => self.rejoin(life, cost, &name, (text, ends)),
+                }
+            }
+            (_, name) => {
+                self.admitted(life, &decision, cost);
+                life.charged(handle, (decision.id, cost), name, (self.edition, self.now));
+            }
+        }
+    }
+
+    fn hand_out(&self, permit: Box<Permit>) -> Handle {
+        let handed = self.engine.keep(permit, self.now).unwrap();
+        Handle::Service { text: handed.text, ends: self.now.plus(handed.lives) }
+    }
+
+    /// A service was given the permit of its first request again.
+    fn rejoin(&mut self, life: &mut Life, cost: u64, name: &str, (text, ends): (String, Timestamp)) {
+        if let Some(held) = life.rejoined(cost, name, self.now) {
+            held.slot_until = ends;
+            held.handle = Handle::Service { text, ends };
+            return;
+        }
+        // The first is finished: so is this one, with the same answer.
+        let finished = self.engine.finish_kept_here(&text, Some(200), Some(99), self.now).unwrap();
+        assert_ne!(finished.settled, 99, "{}: settled twice", life.account);
+    }
+
+    fn admitted(&mut self, life: &mut Life, decision: &Decision, cost: u64) {
+        assert!(decision.is_admitted());
+        self.count("admitted");
+        let numbers = life.numbers(self.edition);
+        assert!(life.slots(self.now) < numbers.slots, "{}: more slots than there are", life.account);
+        if life.is_hard() {
+            let (used, _) = life.statement.totals(life.period_start(self.now));
+            assert!(used + cost <= numbers.quota, "{}: {used} + {cost} of {}", life.account, numbers.quota);
+        }
+    }
+
+    fn refused(
+        &mut self,
+        life: &mut Life,
+        decision: &Decision,
+        cost: u64,
+        repeats: bool,
+        asked: &CallerRequest<'_>,
+    ) {
+        let Answer::Denied(denial) = &decision.answer else { panic!("admitted without a permit") };
+        self.count(denial.error.as_str());
+        let numbers = life.numbers(self.edition);
+        let (used, _) = life.statement.totals(life.period_start(self.now));
+        match denial.error {
+            ErrorCode::ConcurrencyLimited => assert!(life.slots(self.now) >= numbers.slots),
+            ErrorCode::QuotaExceeded => assert!(life.is_hard() && !repeats && used + cost > numbers.quota),
+            ErrorCode::RateLimited => {
+                self.advance(denial.retry_after, 0);
+                let peek = CallerRequest { purpose: Purpose::Peek, ..*asked };
+                let again = self.engine.decide(&peek, self.now).answer;
+                let refuses =
+                    matches!(&again, Answer::Denied(denial) if denial.error == ErrorCode::RateLimited);
+                assert!(!refuses, "{}: Retry-After is not enough: {again:?}", life.account);
+            }
+            _ => panic!("{}: {denial:?}", life.account),
+        }
+    }
+
+    fn finish(&mut self, life: &mut Life) {
+        if life.open.is_empty() {
+            return;
+        }
+        let number = usize::try_from(self.dice.below(life.open.len() as u64)).unwrap();
+        let held = life.open.swap_remove(number);
+        let (status, settled) = match self.dice.below(6) {
+            0 | 1 => (Some(200), held.reserved),
+            2 => (Some(503), held.reserved),
+            3 => (Some(200), held.reserved + self.dice.below(15)),
+            4 => (Some(200), self.dice.below(held.reserved + 1)),
+            // Its caller went away.
+            _ => (None, held.reserved),
+        };
+        self.count("finished");
+        match &held.handle {
+            Handle::Process(permit) => {
+                self.engine.finish(permit, status, Some(settled), self.now).unwrap();
+            }
+            Handle::Service { text, .. } => {
+                let answer = self.engine.finish_kept_here(text, status, Some(settled), self.now).unwrap();
+                life.remember_finished(text.clone(), answer);
+            }
+        }
+        life.ended(&held, settled, status == Some(503), self.edition, self.now);
+    }
+
+    /// Whoever finishes a permit again gets the answer of the first time, and nothing changes.
+    fn finish_again(&mut self, life: &mut Life) {
+        for (text, answer) in &life.finished {
+            match self.engine.finish_kept_here(text, Some(200), Some(77), self.now) {
+                Ok(again) => {
+                    assert_eq!(again, *answer, "{}", life.account);
+                    *self.counts.entry("finished again").or_default() += 1;
+                }
+                Err(error) => assert_eq!(error, FinishError::TooLate, "{}", life.account),
+            }
+        }
+    }
+
+    fn renew(&mut self, life: &mut Life) {
+        let hold = Nanos::from_secs(1_800);
+        for held in &mut life.open {
+            let Handle::Service { text, ends } = &mut held.handle else { continue };
+            match self.engine.renew_kept_here(text, hold, self.now) {
+                Ok(renewed) => {
+                    assert!(self.now < *ends, "{}: renewed after its end", life.account);
+                    (*text, *ends) = (renewed.text, self.now.plus(hold));
+                    held.slot_until = *ends;
+                    *self.counts.entry("renewed").or_default() += 1;
+                }
+                Err(error) => assert_eq!((error, *ends <= self.now), (FinishError::Expired, true)),
+            }
+        }
+    }
+
+    fn change_tier(&mut self, life: &mut Life) {
+        // Back before anything was charged is no change, which the statement does not know.
+        if life.is_hard() || !life.charged_since_change {
+            return;
+        }
+        life.tier = if life.tier == "small" { "large" } else { "small" };
+        let tier = TierName::new(life.tier).unwrap();
+        wait(self.engine.directory().set_tier(&life.account, tier, &writer())).unwrap();
+        life.rate_changed();
+        self.count("tier changes");
+    }
+
+    fn reload(&mut self) {
+        // A change that is taken back before anything was charged is none, which the statement does not know.
+        self.advance(Nanos::from_secs(2 * 86_400), 0);
+        let mut lives = std::mem::take(&mut self.lives);
+        for life in lives.iter_mut().filter(|life| !life.is_hard() && !life.charged_since_change) {
+            life.abandon_old(self.now);
+            let asked = CallerRequest { front: Front::Gateway, ..costing(request(&life.key), 1) };
+            let mut decision = self.engine.decide(&asked, self.now);
+            // Its slots may be held for a day.
+            let Some(permit) = decision.permit.take() else { continue };
+            self.admitted(life, &decision, 1);
+            life.charged(Handle::Process(permit), (decision.id, 1), None, (self.edition, self.now));
+        }
+        self.lives = lives;
+        self.edition = (self.edition + 1) % EDITIONS_COUNT;
+        self.engine.reload(policy(&policy_text(self.edition))).unwrap();
+        self.lives.iter_mut().for_each(Life::rate_changed);
+        self.count("reloads");
+    }
+
+    /// The wall clock is wrong for a while; time goes on as if it were not.
+    fn step_clock(&mut self) {
+        let step = if self.dice.below(2) == 0 { i64::from(2 * YEAR_S) } else { -7_200 };
+        for _ in 0..3 {
+            self.advance(Nanos::from_secs(1), step);
+            self.turn();
+        }
+        self.advance(Nanos::from_secs(1), 0);
+        self.count("clock steps");
+    }
+
+    /// Half a day to twenty days pass.
+    fn pass_days(&mut self) {
+        let half_days = 1 + u32::try_from(self.dice.below(3) * self.dice.below(20)).unwrap();
+        self.advance(Nanos::from_secs(half_days * 43_200), 0);
+    }
+
+    /// Time passes. The wall clock is so many seconds ahead of it.
+    fn advance(&mut self, by: Nanos, wall_ahead_s: i64) {
+        self.now = self.now.plus(by);
+        let monotonic = self.now.since(NOW);
+        let wall_s = i64::from(self.now.as_secs()) + wall_ahead_s;
+        let wall = match wall_ahead_s {
+            0 => self.now,
+            _ => Timestamp::from_secs(u32::try_from(wall_s).unwrap()),
+        };
+        READING.set(Reading { wall, monotonic, boottime: monotonic, store: None });
+        self.engine.clock().read(READING.get());
+        self.engine.clock().follow();
+        assert_eq!(self.engine.now(), self.now, "a wrong wall clock moved the time");
+    }
+
+    fn kill(&mut self) {
+        let copy = tempfile::tempdir().unwrap();
+        copy_dir(self.dir.path(), copy.path());
+        self.dir = Arc::new(copy);
+        self.reopen();
+        self.count("kills");
+    }
+
+    fn restart(&mut self) {
+        self.engine.save(self.now).unwrap();
+        self.count("restarts");
+        // A process ends before another opens its directory.
+        self.engine = open(&tempfile::tempdir().unwrap(), 0);
+        self.reopen();
+    }
+
+    fn reopen(&mut self) {
+        self.engine = open(&self.dir, self.edition);
+        assert_eq!(self.engine.now(), self.now);
+        self.lives.iter_mut().for_each(Life::killed);
+        self.check_ledger();
+        let mut lives = std::mem::take(&mut self.lives);
+        lives.iter_mut().for_each(|life| self.check(life));
+        self.lives = lives;
+    }
+
+    /// What the meters say of an account is what its statement says.
+    fn check(&mut self, life: &mut Life) {
+        let peek = CallerRequest { purpose: Purpose::Peek, ..request(&life.key) };
+        let decision = self.engine.decide(&peek, self.now);
+        let limit = |axis: Axis| decision.limits.iter().find(|limit| limit.axis == axis).unwrap();
+        let quota = limit(Axis::Quota);
+        let (used, overage) = life.statement.totals(life.period_start(self.now));
+        let overage = if life.is_hard() { 0 } else { overage };
+        assert_eq!((quota.used, quota.overage), (used, overage), "{} at {:?}", life.account, self.now);
+        assert_eq!(limit(Axis::Concurrency).used, life.slots(self.now) as u64, "slots of {}", life.account);
+    }
+
+    /// What the ledger says of every account and period is what its statement says.
+    fn check_ledger(&self) {
+        let mut sums = Sums::default();
+        self.engine.spool().read(Position(0), |_, record| sums.add(record)).unwrap();
+        for life in &self.lives {
+            let serial = wait(self.engine.directory().account(&life.account)).unwrap().unwrap().serial;
+            let mut expected = life.statement.all();
+            if life.is_hard() {
+                expected.values_mut().for_each(|(_, overage)| *overage = 0);
+            }
+            assert_eq!(sums.of(serial, |at| life.period_start(at)), expected, "{}", life.account);
+        }
+    }
+
+    fn count(&mut self, what: &'static str) {
+        *self.counts.entry(what).or_default() += 1;
+    }
+}
+
+fn open(dir: &TempDir, edition: usize) -> Arc<Engine> {
+    let spool = SpoolSettings { segment_records: 1 << 14, ..SpoolSettings::default() };
+    let embedded = Embedded { clock, spool, ..Embedded::new(policy(&policy_text(edition))) };
+    Arc::new(embedded.open(dir.path(), SECRET, |_| ()).unwrap().0)
+}

@@ -1,0 +1,54 @@
+//! A digest of rows: what the chain signs of them.
+
+use std::ops::Range;
+
+use sluicegate_core::digest::Digest;
+
+use super::book::Book;
+use super::error::BookError;
+use super::row::Row;
+use crate::hour::Hour;
+use crate::quarter::quarters_of;
+
+const CONTEXT: &str = "sluicegate 2026 usage rollup v1";
+
+/// Rows that are being digested, in the order of the book.
+pub(crate) struct RowDigest {
+    hasher: blake3::Hasher,
+    pub(crate) rows: u64,
+}
+
+impl RowDigest {
+    pub(crate) fn new() -> Self {
+        Self { hasher: blake3::Hasher::new_derive_key(CONTEXT), rows: 0 }
+    }
+
+    pub(crate) fn add(&mut self, Row { key, sums }: &Row) {
+        self.rows += 1;
+        self.hasher.update(&key.quarter.number().to_le_bytes());
+        self.hasher.update(&key.account.to_le_bytes());
+        self.hasher.update(&key.key.to_le_bytes());
+        self.hasher.update(&key.route.to_le_bytes());
+        self.hasher.update(&key.tier.to_le_bytes());
+        self.hasher.update(&[key.unit.number(), key.marks.number()]);
+        for number in sums.numbers() {
+            self.hasher.update(&number.to_le_bytes());
+        }
+    }
+
+    pub(crate) fn finish(&self) -> Digest {
+        Digest(*self.hasher.finalize().as_bytes())
+    }
+}
+
+impl Book {
+    /// How many rows these hours have, and a digest of them.
+    pub(crate) fn digest(&self, hours: &Range<Hour>) -> Result<(u64, Digest), BookError> {
+        let mut digest = RowDigest::new();
+        self.each_row(quarters_of(hours), |row| -> Result<(), BookError> {
+            digest.add(&row);
+            Ok(())
+        })?;
+        Ok((digest.rows, digest.finish()))
+    }
+}
