@@ -16,6 +16,7 @@ mod lives;
 mod overage;
 mod overage_shared;
 mod overload;
+mod past_periods;
 mod permits;
 mod permits_shared;
 mod place;

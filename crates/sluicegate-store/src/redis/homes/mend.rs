@@ -46,7 +46,7 @@ impl Part {
         match (self, done) {
             (Self::Told(owed), Some(_)) if owed.is_renewal() => None,
             (Self::Told(owed), Some((at, applied))) => match owed.request.mode {
-                Mode::Charge | Mode::Force => Some(owed.refund(at, applied)),
+                Mode::Charge | Mode::Force | Mode::Correct { .. } => Some(owed.refund(at, applied)),
                 Mode::Refund { .. } => owed.take_again(),
                 Mode::Peek => None,
             },
