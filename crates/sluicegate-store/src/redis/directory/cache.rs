@@ -195,7 +195,7 @@ impl Cache {
         Ok(self.accounts.enter(&self.makings, record, change, is_current)?)
     }
 
-    /// The account of this serial, if it is known.
+    /// The account of this serial, if it is known as it is now.
     pub(super) fn account_by_serial(&self, serial: u64) -> Option<Arc<Account>> {
         self.accounts.get(serial)
     }

@@ -36,8 +36,12 @@ impl Accounts {
         Self(RwLock::new(Entries { by_serial: HashMap::default(), prune_at: PRUNE_MIN }))
     }
 
+    /// The account of this serial, unless a change of it was announced that has not been read: its plan is stale then.
     pub(super) fn get(&self, serial: u64) -> Option<Arc<Account>> {
-        self.0.read().by_serial.get(&serial).and_then(|entry| entry.account.upgrade())
+        let entries = self.0.read();
+        let entry = entries.by_serial.get(&serial)?;
+        let account = entry.account.upgrade()?;
+        (entry.change >= account.changed.load(Ordering::Acquire)).then_some(account)
     }
 
     /// The account of this record, with the standing that it says unless a later one is known. If the record is not

@@ -271,6 +271,18 @@ fn who_is_gone_is_not_vouched_for() {
 }
 
 #[test]
+fn an_account_whose_change_was_announced_is_read_again_before_anything_is_settled_under_its_plan() {
+    let cache = listening();
+    let key = cache.enter(id(1), found(1, 5, "free"), cache.asking(NOW)).unwrap().unwrap();
+    let serial = key.account.serial;
+    cache.hear(account_news(serial, 6));
+    assert!(cache.account_by_serial(serial).is_none());
+    cache.enter(id(1), found(1, 6, "pro"), cache.asking(NOW)).unwrap();
+    let account = cache.account_by_serial(serial).unwrap();
+    assert_eq!(account.standing.load().tier.as_str(), "pro");
+}
+
+#[test]
 fn a_revoked_key_and_one_of_a_deleted_account_are_no_keys() {
     let cache = listening();
     ask(&cache, 1, found(1, 5, "free"), NOW);
