@@ -190,3 +190,19 @@ fn an_edit_of_the_policy_and_a_restart_bill_nothing_again() {
     charge(&bed, &key, 2);
     expect(&bed, "acme", &key, 32, 7);
 }
+
+#[test]
+fn a_correction_at_another_node_is_billed_under_the_tier_in_force() {
+    let nodes = Nodes::start(POLICY, 2);
+    let (one, other) = (&nodes.nodes[0], &nodes.nodes[1]);
+    let key = one.customer("acme", "small");
+    charge(other, &key, 1);
+    let moved = one.admin(Asked::new("PUT", "/admin/v1/accounts/acme/tier").json(&json!({"tier": "large"})));
+    assert_eq!(moved.status, 200, "{}", moved.text());
+    let held = charge(one, &key, 10);
+    // The other node was told of the change, and has not looked at the account since.
+    wait::pause(Duration::from_secs(1));
+    finish(other, &held, 200, 60);
+    wait::until("the correction is settled", || (metered(one, "acme") == Some(61)).then_some(()));
+    assert_eq!((header(one, &key), ledger(other, "acme")), (0, (51, 0)));
+}
