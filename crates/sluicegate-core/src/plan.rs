@@ -29,11 +29,13 @@ impl Sharer {
     pub const ALL: Self = Self(0);
 
     /// One key of the account, by its number among the account's keys, counted from 1.
+    #[inline]
     pub const fn key(number: std::num::NonZeroU32) -> Self {
         Self(number.get())
     }
 
     /// The number that stands for it in stores.
+    #[inline]
     pub const fn get(self) -> u32 {
         self.0
     }
@@ -159,6 +161,7 @@ impl<'p> ChargePlan<'p> {
     }
 
     /// The charges, in order.
+    #[inline]
     pub fn charges(&self) -> &[Charge<'p>] {
         &self.charges
     }
