@@ -294,7 +294,7 @@ mod loom_tests {
                 thread::spawn(move || add_one(&arrays[0], 7))
             };
             let aware = add_one_in_either(&arrays[0], &arrays[1]);
-            // Whoever finds the cell closed starts again, and has counted nothing.
+            // A thread that finds the cell closed starts again, and has counted nothing.
             match (stale.join().unwrap(), aware) {
                 ("held", "old") => assert_eq!((count_in(&arrays[0]), count_in(&arrays[1])), (2, 0)),
                 ("closed", "held") => assert_eq!((count_in(&arrays[0]), count_in(&arrays[1])), (0, 1)),
@@ -319,7 +319,7 @@ mod loom_tests {
                     let home = held.with(std::mem::take);
                     match arrays[1].probe(id, IfEmpty::Claim) {
                         Probe::Held(mut cell) => cell.with(|count| {
-                            assert_eq!(*count, 0, "whoever looks for it waits until it was moved");
+                            assert_eq!(*count, 0, "a thread that looks for it waits until it was moved");
                             *count = home;
                         }),
                         probe => panic!("{probe:?}"),

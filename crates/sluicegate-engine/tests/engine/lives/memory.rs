@@ -251,7 +251,7 @@ impl World {
         life.ended(&held, settled, status == Some(503), self.edition, self.now);
     }
 
-    /// Whoever finishes a permit again gets the answer of the first time, and nothing changes.
+    /// A second finish of a permit gets the answer of the first time, and nothing changes.
     fn finish_again(&mut self, life: &mut Life) {
         for (text, answer) in &life.finished {
             match self.engine.finish_kept_here(text, Some(200), Some(77), self.now) {

@@ -145,7 +145,7 @@ impl MeterTable {
     }
 
     fn replace_at_once(&self, partition: usize, mut arrays: MutexGuard<'_, Arrays>, length_log2: u32) {
-        // Half of a move would strand the homes that were taken out, and send whoever looks for one in circles.
+        // Half of a move would strand the homes that were taken out, and send a thread that looks for one in circles.
         let whole = AbortOnUnwind;
         #[cfg(test)]
         arrays.current.cells().iter().for_each(|_| super::sweep::tests::cell_moved());
