@@ -7,7 +7,7 @@ use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::time::Timestamp;
 
 /// The id of a decision: 48 bits of milliseconds, 40 bits of this process, 40 bits of a count. The first bit of the
-/// count says who finishes the request: see [`Finisher`].
+/// count says who finishes the request: see `Finisher`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DecisionId(pub u128);
 

@@ -1,5 +1,5 @@
 //! Permits: what has to be remembered of an admitted request until it has ended. Those of services travel as text: see
-//! [`seal`].
+//! `seal`.
 
 mod base64url;
 mod limit_print;
