@@ -91,6 +91,11 @@ pub enum Mode {
     /// Charge all of them whether they fit or not: usage that has happened already. Only a slot that is not
     /// free still refuses.
     Force,
+    /// The same for more of what was charged then, as it turned out: quotas count it in the period of that instant.
+    Correct {
+        /// When it was charged.
+        charged_at: Timestamp,
+    },
     /// Give back what a plan like this one charged then, or a part of it; concurrency slots are released.
     Refund {
         /// When it was charged.
@@ -98,6 +103,23 @@ pub enum Mode {
         /// How much was charged then.
         reserved: Amount,
     },
+}
+
+impl Mode {
+    /// The instant of the charge that a plan at `now` belongs to.
+    #[inline]
+    pub fn charged_at(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Charge | Self::Peek | Self::Force => now,
+            Self::Correct { charged_at } | Self::Refund { charged_at, .. } => charged_at,
+        }
+    }
+
+    /// Whether it charges without asking whether that fits.
+    #[inline]
+    pub const fn is_forced(self) -> bool {
+        matches!(self, Self::Force | Self::Correct { .. })
+    }
 }
 
 /// Everything one request owes, in the order in which it is asked: rate, concurrency, quota, conduct.
@@ -155,6 +177,12 @@ impl<'p> ChargePlan<'p> {
     /// The moment as the meter of `charge` sees it.
     #[inline]
     pub fn moment<'m>(&self, charge: &'m Charge<'_>) -> Moment<'m> {
-        Moment { now: self.now, period: charge.period.as_ref(), slot: self.slot }
+        Moment {
+            now: self.now,
+            period: charge.period.as_ref(),
+            slot: self.slot,
+            charged_at: self.mode.charged_at(self.now),
+            keeps_past: charge.limit.keeps_past(),
+        }
     }
 }

@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 use crate::limit::Excess;
 use crate::meter::{Moment, State};
 use crate::plan::{CHARGES_MAX, Charge, ChargePlan, Due, Mode};
-use crate::rule::{Answer, Ask, Verdict};
+use crate::rule::{Amount, Answer, Ask, Verdict};
 use crate::time::Nanos;
 
 /// How a plan came out. Charges are named by their place in the plan.
@@ -194,9 +194,9 @@ impl Tally {
         if verdict.answer != Answer::Fits {
             self.refuse(readings.len(), verdict.answer);
         } else if charge.limit.excess.is_billed()
-            && (reading.overage > 0 || matches!(plan.mode, Mode::Refund { .. }))
+            && (reading.overage > 0 || !matches!(plan.mode, Mode::Charge | Mode::Peek))
         {
-            self.overage = self.overage.saturating_add(overage_change(plan, charge, meter, &reading));
+            self.overage = self.overage.saturating_add(overage_change(plan, charge, meter, step, &reading));
         }
         readings.push(reading);
         step
@@ -242,7 +242,7 @@ fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
         (Mode::Refund { charged_at, reserved }, _) => {
             Ask::Give { cost, reserved: reserved.get(), charged_at }
         }
-        (Mode::Force, _) | (_, Excess::BillOverage) => Ask::Force(cost),
+        (Mode::Force | Mode::Correct { .. }, _) | (_, Excess::BillOverage) => Ask::Force(cost),
         (Mode::Charge | Mode::Peek, Excess::Refuse(_)) => Ask::Take(cost),
         (Mode::Charge | Mode::Peek, Excess::BillUpTo(cap)) => {
             Ask::TakeBeyond { cost, beyond: cap.amount.get() }
@@ -252,8 +252,18 @@ fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
 
 /// By how much the overage grows, or falls with a refund, when the meter of a charge comes to say `after`.
 #[cold]
-fn overage_change<S: State>(plan: &ChargePlan<'_>, charge: &Charge<'_>, meter: &S, after: &Reading) -> u64 {
-    after.overage.abs_diff(Reading::look(plan, charge, meter).overage)
+fn overage_change<S: State>(
+    plan: &ChargePlan<'_>,
+    charge: &Charge<'_>,
+    meter: &S,
+    step: S::Step,
+    after: &Reading,
+) -> u64 {
+    let included = charge.limit.included().map_or(u64::MAX, Amount::get);
+    match meter.past_overage_change(step, included) {
+        Some(change) => change,
+        None => after.overage.abs_diff(Reading::look(plan, charge, meter).overage),
+    }
 }
 
 #[cold]

@@ -55,7 +55,7 @@ pub enum Charges {
     One(LimitId),
 }
 
-/// Some of the limits of a tariff, by their places in the tier.
+/// Some of the limits of a tariff, by their places.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LimitPlaces(u16);
 
@@ -116,7 +116,7 @@ struct Line {
     /// The routes it counts; empty: every request.
     routes: Vec<RouteIndex>,
     period: PeriodMemo,
-    /// The place in the tier; that of what is no limit of a tier is none of them.
+    /// Its place among the limits of a tier; what is no limit of a tier has none.
     place: u8,
     /// What a refusal is charged there. Nothing: the line is one of the tier's, and charged with what a request costs.
     signal: Option<Amount>,
@@ -135,7 +135,7 @@ pub struct Tariff {
 impl Tariff {
     /// The tariff of an account with this tier. `enter` gives limits their numbers in the book.
     pub fn new(tier: &Tier, calendar: &AccountCalendar, mut enter: impl FnMut(&Limit) -> LimitId) -> Self {
-        let lines = (0..).zip(&tier.limits).map(|(place, entry)| {
+        let lines = places_of(tier).into_iter().zip(&tier.limits).map(|(place, entry)| {
             let mut limit = entry.limit.clone();
             if let Rule::Calendar { calendar: ours, .. } = &mut limit.rule {
                 *ours = ours.for_account(calendar.zone.clone(), calendar.billing_day);
@@ -362,6 +362,22 @@ impl Plan {
     ) -> Self {
         Self { name: self.name.clone(), tariff: self.tariff.resized(size, wanted, enter), ..*self }
     }
+}
+
+/// The place of each limit of a tier, in order. Records keep places, and are counted under later tiers too: the limits
+/// that every tier may have are at the same place in all tiers.
+fn places_of(tier: &Tier) -> Vec<u8> {
+    const COMMON: [&str; 3] = ["rate", "concurrency", "quota"];
+    let common =
+        |name: &LimitName| (0..).zip(COMMON).find(|(_, it)| *it == name.as_str()).map(|(place, _)| place);
+    let taken: Vec<u8> = tier.limits.iter().filter_map(|entry| common(&entry.limit.name)).collect();
+    // There are as many places as a tier has limits at most: the last ones may need those of limits it does not have.
+    let others = (3..16).chain(0..3).filter(|place| !taken.contains(place));
+    let mut others = others.chain(std::iter::repeat(u8::MAX));
+    tier.limits
+        .iter()
+        .map(|entry| common(&entry.limit.name).or_else(|| others.next()).unwrap_or(u8::MAX))
+        .collect()
 }
 
 impl Line {

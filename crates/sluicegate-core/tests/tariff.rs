@@ -238,3 +238,19 @@ fn the_environment_travels_with_the_number_of_a_key() {
     }
     assert_eq!(KeyEnv::untag(KeyEnv::TEST_KEYS), None);
 }
+
+/// Records keep which limits were left out, and are counted under the tier that the account has later.
+#[test]
+fn a_limit_that_tiers_have_in_common_has_one_place() {
+    let quota = |tier: &str| plan(tier).tariff.places(|limit| limit.axis == Axis::Quota);
+    let custom = "limits: {small: {algorithm: sliding_window, limit: 3/day}}";
+    let tiers =
+        ["{quota: 9}".to_owned(), "{rate: 1, quota: 9}".to_owned(), format!("{{{custom}, quota: 9}}")];
+    for tier in &tiers {
+        assert_eq!(quota(tier), quota("{rate: 5, concurrency: 2, quota: 100}"), "{tier}");
+    }
+    // Sixteen limits have sixteen places.
+    let limits = (0..16).map(|number| format!("l{number}: {{algorithm: sliding_window, limit: 3/day}}"));
+    let many = plan(&format!("{{limits: {{{}}}}}", limits.collect::<Vec<_>>().join(", ")));
+    assert_eq!(many.tariff.places(|_| true), LimitPlaces::ALL);
+}

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use sluicegate_core::limit::Axis;
-use sluicegate_core::plan::Mode;
 use sluicegate_core::policy::{RefundOn, RouteIndex};
 use sluicegate_core::rule::Amount;
 use sluicegate_core::settle::{Outcome, Readings};
@@ -168,7 +167,7 @@ impl Engine {
             let overage = if let Outcome::Admitted { overage } = outcome { overage } else { 0 };
             room.append(&Record { idempotency, overage, ..ended });
         });
-        if mode == Mode::Force && permit.kept == Kept::Store {
+        if mode.is_forced() && permit.kept == Kept::Store {
             self.thresholds.watch(&plan, &readings, permit.payer(), &sold);
         }
         if let Some(shared) = &self.shared {

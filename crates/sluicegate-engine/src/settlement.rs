@@ -72,7 +72,8 @@ impl Difference {
 /// What counting a record does with the meters.
 pub(crate) fn mode_of(record: &Record) -> Mode {
     match record.kind {
-        Kind::Charge | Kind::Correction => Mode::Force,
+        // Also a charge, which may be settled long after it was made.
+        Kind::Charge | Kind::Correction => Mode::Correct { charged_at: record.charged_at },
         Kind::Refund => {
             // What older programs recorded was all that was reserved, as far as anybody knows.
             let reserved = record.settlement.reserved.max(record.cost);

@@ -3,6 +3,7 @@
 mod array;
 mod beside;
 mod cell;
+mod form;
 mod home;
 mod image;
 mod list;

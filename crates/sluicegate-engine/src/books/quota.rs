@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate_core::limit::LimitName;
+use sluicegate_core::past::PAST_KEPT_FOR;
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::usage::Needs;
 use sluicegate_ledger::{Flags, Position, Record};
@@ -190,7 +191,8 @@ impl Books {
         base: Option<&Baseline>,
     ) -> Result<(Extent, KeysSeen), CompareError> {
         let spool = self.engine.spool();
-        let memory = self.longest_memory(policy)?;
+        // A correction that is counted must find the charge that it belongs to.
+        let memory = Nanos(self.longest_memory(policy)?.0.saturating_add(PAST_KEPT_FOR.0));
         let from = match base {
             Some(base) => base.position,
             None => self.ledger.book().done_before(self.engine.now(), memory, Needs::Closed)?,

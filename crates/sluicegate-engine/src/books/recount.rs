@@ -131,7 +131,7 @@ impl<'s> Shadow<'s> {
 
     fn count_overage(&self, record: &Record) {
         let Some((per, start)) = self.billed.get(&record.account) else { return };
-        if record.overage == 0 || record.at < *start {
+        if record.overage == 0 || record.charged_at < *start {
             return;
         }
         let key = record.tagged_key_number().filter(|_| *per != Per::Account);

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate_core::plan::{ChargePlan, HomeId, Mode};
+use sluicegate_core::plan::{ChargePlan, HomeId};
 use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::settle::Outcome;
@@ -212,7 +212,7 @@ impl Engine {
                         names.set_only_local(record.home, name.key, false);
                     }
                     let settled = settled.first().filter(|_| record.flags.contains(Flags::OWED))?;
-                    if request.mode == Mode::Force {
+                    if request.mode.is_forced() {
                         let payer = Payer { home: record.home, account: record.account, key: record.key };
                         let then = sold.tariff.plan(&Request { now: settled.now, ..request });
                         self.thresholds.watch(&then, &settled.readings, payer, &sold);

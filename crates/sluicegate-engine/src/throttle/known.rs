@@ -67,7 +67,7 @@ impl Throttles {
         enter: impl Fn(&Limit) -> LimitId,
     ) -> Result<Throttle, TooManyThrottles> {
         let mut image = Vec::new();
-        encode_entry(name, Terms { rule, included: None }, &mut image);
+        encode_entry(name, Terms { rule, included: None, keeps_past: false }, &mut image);
         if let Some(known) = self.0.read().get(&image) {
             return Ok(known.clone());
         }

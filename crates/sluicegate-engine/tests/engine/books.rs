@@ -171,6 +171,31 @@ fn meters_agree_with_the_records_whatever_was_refunded_corrected_moved_or_restar
     assert_eq!(bed.drifting(), []);
 }
 
+/// The end of a request leaves a quota alone that has another algorithm since. Its record is counted under whatever tier
+/// the account has then.
+#[test]
+fn what_was_left_alone_at_the_end_of_a_request_is_left_alone_under_every_later_tier() {
+    let plans = "tiers: {plain: {quota: 1000}, other: {rate: 1000, quota: 1000, quota_window: sliding_day}}";
+    for [first, then, last] in [["other", "plain", "other"], ["plain", "other", "plain"]] {
+        let bed = Bed::new(plans);
+        let caller = bed.place.caller(first);
+        let account = format!("acct-{first}");
+        let move_to = |tier: &str| {
+            let tier = sluicegate_core::policy::TierName::new(tier).unwrap();
+            let directory = bed.place.engine.directory();
+            bed.runtime.block_on(directory.set_tier(&account, tier, &crate::place::writer())).unwrap();
+        };
+        let held = CallerRequest { hold: Hold::Yes, ..request(&caller.key) };
+        let permit = bed.place.ask(&costing(held, 10), NOW).permit.unwrap();
+        move_to(then);
+        bed.admit(&caller, 1, at(1));
+        finish(&bed.place, &permit, 200, Some(3), at(2));
+        move_to(last);
+        bed.admit(&caller, 1, at(3));
+        assert_eq!(bed.drifting(), [], "{first}, {then}, {last}");
+    }
+}
+
 #[test]
 fn meters_agree_with_the_records_while_requests_go_on() {
     let bed = Bed::new(PLANS);

@@ -15,6 +15,7 @@ mod finish;
 mod overage;
 mod overage_shared;
 mod overload;
+mod past_periods;
 mod place;
 mod pulse;
 mod rates;

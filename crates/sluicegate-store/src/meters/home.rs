@@ -7,13 +7,14 @@ use arrayvec::ArrayVec;
 use sluicegate_core::book::LimitId;
 use sluicegate_core::image::Written;
 use sluicegate_core::meter::{Meter, Moment, SmallMeter, State};
-use sluicegate_core::overage::OverageBaseline;
+use sluicegate_core::past::is_kept;
 use sluicegate_core::plan::{Charge, ChargePlan};
 use sluicegate_core::rule::{Ask, Rule, Verdict};
 use sluicegate_core::settle::{Outcome, Readings, settle};
 use sluicegate_core::time::{Nanos, Timestamp};
 
 use super::beside::settle_beside;
+use super::form::{Form, packed, unpacked};
 use super::image;
 use super::list::{Entry, settle_list};
 use super::shared_book::SharedBook;
@@ -30,18 +31,6 @@ pub(super) struct Small {
     sharer: u32,
     value: u64,
     extra: u32,
-}
-
-/// Which half of the payload holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[repr(u32)]
-enum Form {
-    /// No meters. Zero, so that zeroed memory is a home without meters.
-    #[default]
-    None = 0,
-    One = 1,
-    Two = 2,
-    List = 3,
 }
 
 /// A pointer that a cell can hold without the alignment that would cost it eight bytes.
@@ -67,7 +56,7 @@ unsafe impl Send for Home {}
 
 impl Default for Home {
     fn default() -> Self {
-        Self { form: Form::None, payload: Payload { small: [Small::default(); SMALL_MAX] } }
+        Self { form: Form::NONE, payload: Payload { small: [Small::default(); SMALL_MAX] } }
     }
 }
 
@@ -106,7 +95,7 @@ impl Home {
         let Some(small) = self.small_mut().get_mut(..charges.len()) else {
             return if plan.is_plain() { None } else { settle_beside(self.small_mut(), plan, readings) };
         };
-        let is_ready = |small: &Small, charge: &Charge<'_>| small.is_ready_for(charge, plan.now);
+        let is_ready = |small: &Small, charge: &Charge<'_>| small.is_ready_for(charge, plan);
         let ready = match (charges, &*small) {
             ([first, second], [one, other]) => is_ready(one, first) && is_ready(other, second),
             _ => charges.iter().zip(&*small).all(|(charge, small)| is_ready(small, charge)),
@@ -125,17 +114,18 @@ impl Home {
         self.with_list(|list| settle_list(list, plan, book, readings))
     }
 
-    /// Has the overage of the billed quota of a plan that was just settled be so much, whatever the limits of now say.
+    /// Has the overage of the billed quota of a plan that was just settled be as much more, or less, in the period that
+    /// the plan belongs to, whatever the limits of now say.
     #[cold]
-    pub(crate) fn rebase(&mut self, plan: &ChargePlan<'_>, readings: &Readings, overage: u64) {
-        let mut charges = plan.charges().iter().zip(readings);
-        let billed = charges.find_map(|(charge, reading)| Some((charge, reading, charge.limit.included()?)));
-        let Some((charge, reading, included)) = billed else { return };
-        let baseline = OverageBaseline { recorded: overage, used: reading.used };
-        let baseline = baseline.for_included(included.get());
+    pub(crate) fn adjust_overage(&mut self, plan: &ChargePlan<'_>, by: i128) {
+        let mut charges = plan.charges().iter();
+        let Some((charge, included)) = charges.find_map(|charge| Some((charge, charge.limit.included()?)))
+        else {
+            return;
+        };
         self.with_list(|list| {
             if let Some(entry) = list.iter_mut().find(|entry| entry.is_exactly(charge)) {
-                entry.meter.rebase(baseline);
+                entry.meter.adjust_overage(&charge.limit.rule, &plan.moment(charge), included, by);
             }
         });
     }
@@ -143,21 +133,35 @@ impl Home {
     /// Forgets the meters that say nothing any more, and says whether any are left.
     pub(crate) fn forget_idle(&mut self, book: &SharedBook, now: Timestamp) -> Left {
         let book = book.read();
-        let says =
-            |limit, meter: &Meter| book.rule(limit).is_some_and(|rule| meter.reset(rule, now) > Nanos::ZERO);
-        if self.form != Form::List
+        let says = |limit, meter: &Meter| {
+            book.terms(limit).is_some_and(|terms| meter.reset(terms, now) > Nanos::ZERO)
+        };
+        self.forget_packed_past(now);
+        if self.form.layout() != Form::LIST
             && self.small_mut().iter().all(|small| {
-                let Entry { limit, meter, .. } = small.entry();
+                let Entry { limit, meter, .. } = small.entry(0);
                 says(limit, &meter)
             })
         {
             // As most homes are in a sweep: nothing to forget, nothing to pack anew.
-            return if self.form == Form::None { Left::Nothing } else { Left::Meters };
+            return if self.form == Form::NONE { Left::Nothing } else { Left::Meters };
         }
         self.with_list(|list| {
+            list.iter_mut().for_each(|entry| entry.meter.forget_past(now));
             list.retain(|entry| says(entry.limit, &entry.meter));
             if list.is_empty() { Left::Nothing } else { Left::Meters }
         })
+    }
+
+    /// Forgets the past period in the form, if it takes no corrections any more.
+    fn forget_packed_past(&mut self, now: Timestamp) {
+        let end = match self.small_mut().last() {
+            Some(last) => Timestamp::from_secs(last.extra),
+            None => return,
+        };
+        if self.form.past() > 0 && !is_kept(end, now) {
+            self.form = self.form.layout();
+        }
     }
 
     /// Whether a meter counts in a period that begins after `at`.
@@ -184,9 +188,10 @@ impl Home {
         let mut last = None;
         image::begin(into);
         self.for_each(|entry| {
-            if let (Written::Image, Some(rule)) = (image::encode(entry, &book, into), book.rule(entry.limit))
+            if let (Written::Image, Some(terms)) =
+                (image::encode(entry, &book, into), book.terms(entry.limit))
             {
-                last = last.max(Some(entry.meter.reset(rule, now)));
+                last = last.max(Some(entry.meter.reset(terms, now)));
             }
         });
         if last.is_none() {
@@ -202,19 +207,30 @@ impl Home {
     }
 
     fn for_each(&mut self, mut f: impl FnMut(&Entry)) {
-        if self.form == Form::List {
+        if self.form.layout() == Form::LIST {
             // SAFETY: the form says that the payload holds a list, which is the home's alone.
             unsafe { &*self.payload.list.0 }.iter().for_each(f);
         } else {
-            self.small_mut().iter().for_each(|small| f(&small.entry()));
+            self.small_entries().iter().for_each(|entry| f(entry));
         }
+    }
+
+    /// The small meters as entries of a list.
+    fn small_entries(&mut self) -> ArrayVec<Entry, SMALL_MAX> {
+        let past = self.form.past();
+        let mut entries: ArrayVec<Entry, SMALL_MAX> =
+            self.small_mut().iter().map(|small| small.entry(0)).collect();
+        if let (Some(entry), Some(small)) = (entries.last_mut(), self.small_mut().last()) {
+            *entry = small.entry(past);
+        }
+        entries
     }
 
     /// Calls `f` with the meters as a list, and packs them again afterwards.
     fn with_list<R>(&mut self, f: impl FnOnce(&mut Vec<Entry>) -> R) -> R {
         let mut list = match self.take_list() {
             Some(list) => list,
-            None => Box::new(self.small_mut().iter().map(|small| small.entry()).collect()),
+            None => Box::new(self.small_entries().into_iter().collect()),
         };
         // An unwind here would forget the meters of the home.
         let whole = AbortOnUnwind;
@@ -226,39 +242,34 @@ impl Home {
 
     #[expect(clippy::box_collection, reason = "the cell holds one pointer, not three words")]
     fn pack(&mut self, list: Box<Vec<Entry>>) {
-        let small: Option<ArrayVec<Small, SMALL_MAX>> =
+        let small: Option<ArrayVec<(Small, u32), SMALL_MAX>> =
             if list.len() <= SMALL_MAX { list.iter().map(Small::of).collect() } else { None };
+        // Only the last has room for its past period.
+        let small = small.filter(|small| small.iter().rev().skip(1).all(|(_, past)| *past == 0));
         let Some(small) = small else {
-            self.form = Form::List;
+            self.form = Form::LIST;
             self.payload.list = ListPointer(Box::into_raw(list));
             return;
         };
-        self.form = match small.len() {
-            0 => Form::None,
-            1 => Form::One,
-            _ => Form::Two,
-        };
+        self.form = Form::of_small(small.len(), small.last().map_or(0, |(_, past)| *past));
         let mut packed = [Small::default(); SMALL_MAX];
-        packed[..small.len()].copy_from_slice(&small);
+        packed.iter_mut().zip(&small).for_each(|(packed, (small, _))| *packed = *small);
         self.payload.small = packed;
     }
 
+    #[inline]
     fn small_mut(&mut self) -> &mut [Small] {
-        let count = match self.form {
-            Form::None | Form::List => return &mut [],
-            Form::One => 1,
-            Form::Two => 2,
-        };
-        // SAFETY: the form says that the payload holds small meters.
+        let count = self.form.small();
+        // SAFETY: the form says that the payload holds so many small meters.
         unsafe { &mut self.payload.small[..count] }
     }
 
     #[expect(clippy::box_collection, reason = "the cell holds one pointer, not three words")]
     fn take_list(&mut self) -> Option<Box<Vec<Entry>>> {
-        if self.form != Form::List {
+        if self.form.layout() != Form::LIST {
             return None;
         }
-        self.form = Form::None;
+        self.form = Form::NONE;
         // SAFETY: the form said that the payload holds a list, which `pack` made from a box; it does not say
         // so any more.
         Some(unsafe { Box::from_raw(self.payload.list.0) })
@@ -289,10 +300,24 @@ impl State for Small {
 impl Small {
     /// Whether it is the meter of `charge` and can be asked as it is.
     #[inline]
-    pub(super) fn is_ready_for(self, charge: &Charge<'_>, now: Timestamp) -> bool {
+    pub(super) fn is_ready_for(self, charge: &Charge<'_>, plan: &ChargePlan<'_>) -> bool {
         self.limit == charge.id.get()
             && self.sharer == charge.sharer.get()
-            && self.meter().mended(&charge.limit.rule, now).is_none()
+            && self.meter().mended(&charge.limit.rule, plan.now).is_none()
+            && self.is_of_its_period(charge, plan)
+    }
+
+    /// Whether it counts in the period of the plan, and of the charge that the plan belongs to. Otherwise there are two
+    /// periods to look at, if both are kept.
+    #[inline]
+    fn is_of_its_period(self, charge: &Charge<'_>, plan: &ChargePlan<'_>) -> bool {
+        let start = match (&charge.limit.rule, charge.period) {
+            (Rule::Calendar { .. }, Some(period)) => period.start,
+            (Rule::Calendar { calendar, .. }, None) => calendar.period_at(plan.now).start,
+            (Rule::FixedWindow(windowed), _) if charge.limit.keeps_past() => windowed.aligned(plan.now).start,
+            _ => return true,
+        };
+        self.extra == start.as_secs() && plan.mode.charged_at(plan.now) >= start
     }
 
     #[inline]
@@ -300,15 +325,16 @@ impl Small {
         SmallMeter { value: self.value, extra: self.extra }
     }
 
-    fn of(entry: &Entry) -> Option<Self> {
-        let Meter::Small(meter) = entry.meter else { return None };
-        let SmallMeter { value, extra } = meter;
-        Some(Self { limit: entry.limit.get(), sharer: entry.sharer, value, extra })
+    /// A meter, and the count of its previous period, if they fit a cell.
+    fn of(entry: &Entry) -> Option<(Self, u32)> {
+        let (SmallMeter { value, extra }, past) = packed(&entry.meter)?;
+        Some((Self { limit: entry.limit.get(), sharer: entry.sharer, value, extra }, past))
     }
 
-    fn entry(self) -> Entry {
+    /// The meter, with this count in its previous period.
+    fn entry(self, past: u32) -> Entry {
         let limit = LimitId::from_number(self.limit);
-        Entry { limit, sharer: self.sharer, meter: Meter::Small(self.meter()) }
+        Entry { limit, sharer: self.sharer, meter: unpacked(self.meter(), past) }
     }
 }
 
@@ -355,7 +381,7 @@ mod tests {
         };
         home.settle(&plan_at(1_000), &book, &mut readings);
         assert_eq!(home.forget_idle(&book, Timestamp::from_secs(1_060)), Left::Meters);
-        assert_eq!(home.form, Form::One);
+        assert_eq!(home.form, Form::ONE);
         home.settle(&plan_at(1_061), &book, &mut readings);
         assert!(home.settle_in_cell(&plan_at(1_062), &mut readings).is_some());
         assert_eq!(readings[1].used, 3);

@@ -163,6 +163,7 @@ impl Meters {
             command.arg(script).arg(keys.len()).arg(*keys).arg(*head).arg(*body).arg(*offset);
             if let Some(replacement) = replacement {
                 command.arg(&replacement.expected).arg(&replacement.home).arg(&replacement.emptied);
+                command.arg(&replacement.without_past);
             }
             command
         };

@@ -15,6 +15,9 @@
 //! have not ended (2 bytes), how many were free, and 1 if one was answered (1 byte each). An older build wrote the
 //! first three.
 //!
+//! The period before the one that a quota counts in has a key of its own: its end, its count, the overage that was
+//! recorded in it before the last change of its tier or policy, and up to where nothing more of it is billed.
+//!
 //! A call: first the home as it would be if it had these limits and nothing else, up to its numbers; then the
 //! operation (1 byte), the node, the number of the call, the time (below zero: the server's) and, by operation, what
 //! [`call`] writes.
@@ -41,6 +44,7 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("script/entries.lua"),
     include_str!("script/slots.lua"),
     include_str!("script/overdraft.lua"),
+    include_str!("script/past.lua"),
     include_str!("script/ask.lua"),
     include_str!("script/settle.lua"),
 );

@@ -59,7 +59,7 @@ fn with_random_history(
                     let (meters, reserved, slot, charged_at) = admitted.remove(index);
                     let mode = match Amount::new(reserved) {
                         Some(reserved) if reserved.get() > *cost => Mode::Refund { charged_at, reserved },
-                        _ => Mode::Force,
+                        _ => Mode::Correct { charged_at },
                     };
                     let amounts: Vec<usize> =
                         meters.iter().copied().filter(|meter| driver.counts_amounts(*meter)).collect();

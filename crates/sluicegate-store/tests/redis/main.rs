@@ -18,6 +18,7 @@ mod linking;
 mod names;
 mod names_away;
 mod overage;
+mod past;
 mod sliding_log;
 #[path = "../properties/strategies.rs"]
 mod strategies;

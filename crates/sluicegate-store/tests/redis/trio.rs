@@ -152,6 +152,7 @@ impl<'b> Trio<'b> {
         let model_mode = match asked.mode {
             Mode::Charge => model::Mode::Charge,
             Mode::Force => model::Mode::Force,
+            Mode::Correct { charged_at } => model::Mode::Correct { charged_at: charged_at.as_nanos() },
             Mode::Peek | Mode::Refund { .. } => model::Mode::Peek,
         };
         let (expects, now) = (words::expects(asked.expects), self.now.as_nanos());
@@ -167,7 +168,8 @@ impl<'b> Trio<'b> {
             Ordering::Less => self.refund(&charged, charged.cost - cost),
             Ordering::Equal => Ok(()),
             Ordering::Greater => {
-                let (cost, slot, mode) = (cost - charged.cost, charged.slot, Mode::Force);
+                let (cost, slot) = (cost - charged.cost, charged.slot);
+                let mode = Mode::Correct { charged_at: charged.at };
                 self.compare(Asked { meters: charged.meters, cost, expects: None, mode, slot }).map(drop)
             }
         }

@@ -7,6 +7,7 @@ mod extremes;
 mod force;
 mod kept;
 mod overage;
+mod past;
 mod promises;
 mod refusal;
 mod several;

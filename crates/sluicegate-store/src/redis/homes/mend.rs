@@ -45,7 +45,7 @@ impl Part {
     fn correction(self, done: Option<(Timestamp, Applied)>, shared: &Shared) -> Option<Owed> {
         match (self, done) {
             (Self::Told(owed), Some((at, applied))) => match owed.request.mode {
-                Mode::Charge | Mode::Force => Some(owed.refund(at, applied)),
+                Mode::Charge | Mode::Force | Mode::Correct { .. } => Some(owed.refund(at, applied)),
                 Mode::Refund { .. } => owed.take_again(),
                 Mode::Peek => None,
             },

@@ -24,7 +24,8 @@ pub struct Owed {
 
 impl Owed {
     /// What gives back what this charged then. The name of a charge is forgotten with it.
-    pub(super) fn refund(mut self, charged_at: Timestamp, charged: Applied) -> Self {
+    pub(super) fn refund(mut self, at: Timestamp, charged: Applied) -> Self {
+        let charged_at = self.request.mode.charged_at(at);
         self.request.mode = Mode::Refund { charged_at, reserved: self.request.cost };
         let repeated = charged == Applied::Repeated;
         if let Some(name) = &mut self.name {
@@ -44,7 +45,9 @@ impl Owed {
             Charges::All | Charges::Everywhere => self.request.which = Charges::Amounts,
             Charges::Amounts | Charges::AmountsBut(_) | Charges::Conduct | Charges::One(_) => {}
         }
-        self.request.mode = Mode::Force;
+        // In the period that it was given back to.
+        let charged_at = self.request.mode.charged_at(self.request.now);
+        self.request.mode = Mode::Correct { charged_at };
         Some(self)
     }
 

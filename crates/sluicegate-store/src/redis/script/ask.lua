@@ -59,6 +59,9 @@ local function ask(limit, cost, mode, force, keeps, charged, slot, reserved)
     end
     local same = limit.v3 == first
     local room, later = held < most and most - held or 0, held
+    limit.old, limit.held = nil, nil
+    local corrects = limit.keeps and (mode == 2 or mode == 3) and charged < first and charged < now
+    if corrects and correct_past(limit, cost, mode, charged) then return 0, room end
     if mode == 3 then
       if charged >= first then later = held > cost and held - cost or 0 end
     elseif force then

@@ -7,9 +7,10 @@
 
 local call, unpack_from, pack, sub, floor = redis.call, struct.unpack, struct.pack, string.sub, math.floor
 local head, body = ARGV[1], ARGV[2]
-local op, node, seq, now, full, unit, per, limit, length, s0, s1, s2, s3, asks, at
+local op, node, seq, now, full, unit, per, limit, length, s0, s1, s2, s3, keeps_past, asks, at
 if string.byte(body) == 1 then
-  op, node, seq, now, full, unit, per, limit, length, s0, s1, s2, s3, asks, at = unpack_from('<Bc8dddddddddddH', body)
+  op, node, seq, now, full, unit, per, limit, length, s0, s1, s2, s3, keeps_past, asks, at =
+    unpack_from('<Bc8dddddddddddBH', body)
 else
   op, node, seq, now, at = unpack_from('<Bc8dd', body)
 end
@@ -24,6 +25,8 @@ end
 if now > 4294967295000000 then now = 4294967295000000 end
 
 local home = call('GET', KEYS[1])
+-- How long after its end a period of a quota takes corrections: 48 hours.
+local PAST = 172800000000
 -- After a day nobody asks any more what became of a node's last call.
 local forgotten = now - 86400000000
 
@@ -69,6 +72,8 @@ if op == 1 and (not home or sub(home, 1, #head) == head) then
     -- More than any debt explains: the clock stepped back.
     if debt > 10 * full + 1000000 * per then plain = false end
   end
+  -- What was used in the period before is kept.
+  if keeps_past == 1 and start < first and count > 0 then plain = false end
   if plain and now >= first and now < last then
     if start == first then
       held = count
@@ -104,7 +109,8 @@ if op == 1 and (not home or sub(home, 1, #head) == head) then
     end
     local ends = now + 60000000
     if tat > ends then ends = tat end
-    if last > ends then ends = last end
+    local till = keeps_past == 1 and last + PAST or last
+    if till > ends then ends = till end
     -- In its place, if it keeps its length and lives long enough: nothing is allocated, and the expiry stays.
     local same = ends <= lives and told == asks
     if asks == 1 then

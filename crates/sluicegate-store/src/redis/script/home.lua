@@ -1,7 +1,7 @@
 
 -- What the home holds: how many numbers, where they begin, and where the limits of the call have theirs. Other meters are
 -- not looked at. How many numbers a meter has is told by the second byte of its image.
-local WIDTH = '\2\3\3\4\6\6\4\5\5'
+local WIDTH = '\2\3\3\4\6\6\4\5\5\3'
 local lives, width, values, nodes, known, stale = 0, 0, 6, 6, 0, false
 if home then
   local version, length
@@ -19,7 +19,7 @@ if home then
       if sub(home, here + 11, here + 10 + size) ~= limit.image then limit.was, stale = was, true end
       if was == 1 then
         limit.v1, limit.v2 = unpack_from('<dd', home, from)
-      elseif was <= 3 then
+      elseif was <= 3 or was == 10 then
         limit.v1, limit.v2, limit.v3 = unpack_from('<ddd', home, from)
       elseif was >= 8 then
         limit.v1, limit.v2, limit.v3, limit.v4, limit.v5 = unpack_from('<ddddd', home, from)

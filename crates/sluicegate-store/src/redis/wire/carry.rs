@@ -1,10 +1,11 @@
 //! Carrying usage over when limits were edited: done here, by the core, and put back if nobody wrote meanwhile.
 
 use sluicegate_core::image::{Reader, decode_meter, encode_meter, put_number};
-use sluicegate_core::meter::{Meter, Moment, RebasedMeter, SmallMeter, Terms};
+use sluicegate_core::meter::{Meter, Moment, SmallMeter, Terms};
 use sluicegate_core::overage::OverageBaseline;
+use sluicegate_core::period_meter::PeriodMeter;
 use sluicegate_core::rule::Rule;
-use sluicegate_core::rule::concurrency::{SlotId, Slots};
+use sluicegate_core::rule::concurrency::Slots;
 use sluicegate_core::rule::sliding_window::TwoCounts;
 use sluicegate_core::time::{Nanos, Timestamp};
 
@@ -28,6 +29,8 @@ pub(crate) struct Replacement {
     pub(crate) home: Vec<u8>,
     /// The places of the limits whose keys hold nothing any more.
     pub(crate) emptied: Vec<u8>,
+    /// The places of the limits that have other periods than before, so that the last of those is forgotten.
+    pub(crate) without_past: Vec<u8>,
 }
 
 /// What was carried over.
@@ -42,7 +45,7 @@ pub(crate) enum Carried {
 /// Carries the meters of a home over to the limits of a call.
 pub(crate) fn carry(stale: &Stale<'_>, wire: &WireCall<'_>) -> Result<Carried, Malformed> {
     let mut blob = Blob::decode(stale.home)?;
-    let mut emptied = Vec::new();
+    let (mut emptied, mut without_past) = (Vec::new(), Vec::new());
     for (place, used) in &stale.used {
         let Some(used) = used else { return Ok(Carried::KeysMissing) };
         let limit = wire.limits.get(*place).ok_or(Malformed("a limit that is not of the call"))?;
@@ -58,14 +61,17 @@ pub(crate) fn carry(stale: &Stale<'_>, wire: &WireCall<'_>) -> Result<Carried, M
                 }
                 emptied.push(u8::try_from(*place).unwrap_or(u8::MAX));
             }
+            if !reads {
+                without_past.push(u8::try_from(*place).unwrap_or(u8::MAX));
+            }
             let mut state = decode(meter, written, *used, stale.now)?;
-            let moment = Moment { now: stale.now, period: None, slot: SlotId(0) };
-            let _ = state.bring_up(written, terms, &moment);
+            let _ = state.bring_up(written, terms, &Moment::at(stale.now));
             meter.numbers = encode(&state, limit)?;
         }
         meter.image = image(limit);
     }
-    Ok(Carried::Over(Replacement { expected: stale.home.to_vec(), home: blob.encode(), emptied }))
+    let expected = stale.home.to_vec();
+    Ok(Carried::Over(Replacement { expected, home: blob.encode(), emptied, without_past }))
 }
 
 fn is_large(rule: &Rule) -> bool {
@@ -130,7 +136,11 @@ fn encode(meter: &Meter, limit: &WireLimit<'_>) -> Result<Vec<u64>, Malformed> {
         (Meter::Small(count), Rule::FixedWindow(_) | Rule::Calendar { .. }) => {
             encode_count(*count, OverageBaseline::NONE, limit)
         }
-        (Meter::Rebased(RebasedMeter { count, baseline }), _) => encode_count(*count, *baseline, limit),
+        // What is kept of the period before has a key of its own, which an edit does not change.
+        (Meter::Period(meter), _) => {
+            let PeriodMeter { count, baseline, .. } = **meter;
+            encode_count(count, baseline, limit)
+        }
         (Meter::Counts(counts), Rule::SlidingWindow(rule)) => {
             let start = u64::from(counts.start) * MICROS_PER_SEC;
             let ends = start + 2 * length(Nanos(rule.window.as_nanos()));

@@ -35,7 +35,7 @@ fn a_refund_takes_back_what_is_no_longer_over() {
     charged(&mut home, billed(TEN, 7), MINUTE);
     assert_eq!(home.refund(&billed(TEN, 8), 8, 0, MINUTE, MINUTE), 5);
     assert_eq!(looked(&home, billed(TEN, 1), MINUTE), (7, 0));
-    // Of a period that is over nothing is given back.
+    // In a period that is over, too; nothing of this was beyond the limit.
     assert_eq!(home.refund(&billed(TEN, 7), 7, 0, MINUTE, 2 * MINUTE), 0);
 }
 
