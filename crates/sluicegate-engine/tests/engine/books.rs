@@ -171,8 +171,8 @@ fn meters_agree_with_the_records_whatever_was_refunded_corrected_moved_or_restar
     assert_eq!(bed.drifting(), []);
 }
 
-/// The end of a request leaves a quota alone that has another algorithm since. Its record is counted under the tier that
-/// the account has later.
+/// The end of a request leaves a quota alone that has another algorithm since. Its record is counted under the tier
+/// that the account has later.
 #[test]
 fn what_was_left_alone_at_the_end_of_a_request_is_left_alone_under_every_later_tier() {
     let plans = "tiers: {plain: {quota: 1000}, other: {rate: 1000, quota: 1000, quota_window: sliding_day}}";
