@@ -21,6 +21,7 @@ impl LimitId {
     pub const UNKNOWN: Self = Self(u32::MAX);
 
     /// The number.
+    #[inline]
     pub const fn get(self) -> u32 {
         self.0
     }

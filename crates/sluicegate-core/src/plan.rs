@@ -34,11 +34,13 @@ impl Sharer {
 
     /// One key of the account, by its number among the account's keys, counted from 1 and tagged with its environment
     /// where test keys are apart.
+    #[inline]
     pub const fn key(number: std::num::NonZeroU32) -> Self {
         Self(number.get())
     }
 
     /// The number that stands for it in stores.
+    #[inline]
     pub const fn get(self) -> u32 {
         self.0
     }
@@ -164,6 +166,7 @@ impl<'p> ChargePlan<'p> {
     }
 
     /// The charges, in order.
+    #[inline]
     pub fn charges(&self) -> &[Charge<'p>] {
         &self.charges
     }

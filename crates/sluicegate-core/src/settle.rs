@@ -188,7 +188,7 @@ impl Tally {
             (Mode::Charge, Excess::Refuse(_)) => {
                 meter.settle(&charge.limit.rule, Ask::Take(charge.cost.get()), &moment)
             }
-            _ => settle_as_asked(plan, charge, meter, &moment),
+            _ => settle_as_asked(plan, charge, meter),
         };
         let reading = Reading::new(charge, meter, &moment, &verdict);
         if verdict.answer != Answer::Fits {
@@ -196,7 +196,8 @@ impl Tally {
         } else if charge.limit.excess.is_billed()
             && (reading.overage > 0 || !matches!(plan.mode, Mode::Charge | Mode::Peek))
         {
-            self.overage = self.overage.saturating_add(overage_change(plan, charge, meter, step, &reading));
+            self.overage =
+                self.overage.saturating_add(overage_change(plan, charge, meter, step, reading.overage));
         }
         readings.push(reading);
         step
@@ -227,13 +228,9 @@ impl Tally {
 
 /// Asks a meter whatever the plan wants of it.
 #[inline(never)]
-fn settle_as_asked<S: State>(
-    plan: &ChargePlan<'_>,
-    charge: &Charge<'_>,
-    meter: &S,
-    moment: &Moment<'_>,
-) -> (S::Step, Verdict) {
-    meter.settle(&charge.limit.rule, ask_of(charge, plan.mode), moment)
+fn settle_as_asked<S: State>(plan: &ChargePlan<'_>, charge: &Charge<'_>, meter: &S) -> (S::Step, Verdict) {
+    // With a moment of its own: that of the caller need not be in memory.
+    meter.settle(&charge.limit.rule, ask_of(charge, plan.mode), &plan.moment(charge))
 }
 
 fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
@@ -250,19 +247,19 @@ fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
     }
 }
 
-/// By how much the overage grows, or falls with a refund, when the meter of a charge comes to say `after`.
+/// By how much the overage grows, or falls with a refund, when that of the meter of a charge becomes `after`.
 #[cold]
 fn overage_change<S: State>(
     plan: &ChargePlan<'_>,
     charge: &Charge<'_>,
     meter: &S,
     step: S::Step,
-    after: &Reading,
+    after: u64,
 ) -> u64 {
     let included = charge.limit.included().map_or(u64::MAX, Amount::get);
     match meter.past_overage_change(step, included) {
         Some(change) => change,
-        None => after.overage.abs_diff(Reading::look(plan, charge, meter).overage),
+        None => after.abs_diff(Reading::look(plan, charge, meter).overage),
     }
 }
 

@@ -95,10 +95,11 @@ impl Home {
         let Some(small) = self.small_mut().get_mut(..charges.len()) else {
             return if plan.is_plain() { None } else { settle_beside(self.small_mut(), plan, readings) };
         };
-        let is_ready = |small: &Small, charge: &Charge<'_>| small.is_ready_for(charge, plan);
         let ready = match (charges, &*small) {
-            ([first, second], [one, other]) => is_ready(one, first) && is_ready(other, second),
-            _ => charges.iter().zip(&*small).all(|(charge, small)| is_ready(small, charge)),
+            ([first, second], [one, other]) => {
+                one.is_ready_for(first, plan) && other.is_ready_for(second, plan)
+            }
+            _ => charges.iter().zip(&*small).all(|(charge, small)| small.is_ready_for(charge, plan)),
         };
         if ready { Some(settle(plan, small, readings)) } else { None }
     }
@@ -299,8 +300,9 @@ impl State for Small {
 
 impl Small {
     /// Whether it is the meter of `charge` and can be asked as it is.
-    #[inline]
-    pub(super) fn is_ready_for(self, charge: &Charge<'_>, plan: &ChargePlan<'_>) -> bool {
+    // Always inlined: every decision asks it of each of its meters.
+    #[inline(always)]
+    pub(super) fn is_ready_for(&self, charge: &Charge<'_>, plan: &ChargePlan<'_>) -> bool {
         self.limit == charge.id.get()
             && self.sharer == charge.sharer.get()
             && self.meter().mended(&charge.limit.rule, plan.now).is_none()
@@ -309,9 +311,9 @@ impl Small {
 
     /// Whether it counts in the period of the plan, and of the charge that the plan belongs to. Otherwise there are two
     /// periods to look at, if both are kept.
-    #[inline]
-    fn is_of_its_period(self, charge: &Charge<'_>, plan: &ChargePlan<'_>) -> bool {
-        let start = match (&charge.limit.rule, charge.period) {
+    #[inline(always)]
+    fn is_of_its_period(&self, charge: &Charge<'_>, plan: &ChargePlan<'_>) -> bool {
+        let start = match (&charge.limit.rule, &charge.period) {
             (Rule::Calendar { .. }, Some(period)) => period.start,
             (Rule::Calendar { calendar, .. }, None) => calendar.period_at(plan.now).start,
             (Rule::FixedWindow(windowed), _) if charge.limit.keeps_past() => windowed.aligned(plan.now).start,
