@@ -98,7 +98,7 @@ pub(super) fn counts_for(plan: &Plan) -> Nanos {
 
 impl Class {
     fn has_room_for(&self, home: HomeId, meters: &MeterTable) -> bool {
-        // Whoever has a home keeps it: only newcomers find the house full.
+        // A subject that has a home keeps it: only new ones share.
         !self.is_full(home, meters) || meters.has(home)
     }
 

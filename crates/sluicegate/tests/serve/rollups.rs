@@ -39,7 +39,7 @@ fn a_sum_that_was_changed_in_the_database_is_found_and_set_right_from_the_record
     for _ in 0..7 {
         assert_eq!(bed.check(&json!({"key": key})).json()["allowed"], true);
     }
-    // Whoever exports has everything rolled up.
+    // An export rolls everything up first.
     assert!(export(&bed, "csv").lines().count() > 1);
     stop(&mut bed);
     let (status, said) = verify(&bed);
