@@ -266,8 +266,8 @@ mod loom_tests {
         });
     }
 
-    /// One array of one cell is replaced by another. Whoever knows of both looks into the old one first, and closes it
-    /// where it finds nothing.
+    /// One array of one cell is replaced by another. A thread that knows both searches the old one first, and closes
+    /// its cell if it is empty.
     fn add_one_in_either(old: &Cell<u64>, new: &Cell<u64>) -> &'static str {
         match old.probe(7, IfEmpty::Close) {
             Probe::Held(mut cell) => {

@@ -2,8 +2,8 @@
 //! were forgotten.
 //!
 //! A thread finds its way with three loads and takes one lock, that of the cell. While a large array is being
-//! replaced, its homes move one by one, and whoever needs one waits for as long as that one takes at the most. Arrays
-//! that were replaced are given back once no thread can still be looking at them.
+//! replaced, its homes move one by one, and a thread waits at most for the move of the home that it needs. Replaced
+//! arrays are freed once no thread can still read them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -233,8 +233,8 @@ impl MeterTable {
         self.upkeep[partition].homes.iter().map(|homes| homes.load(Ordering::Relaxed)).sum()
     }
 
-    /// Takes a home into the count of its class, or out of it, while its cell is held: whoever moves the cell may take
-    /// it off again.
+    /// Adds a home to the count of its class, or removes it, while its cell is locked: the thread that moves the cell
+    /// may remove it again.
     #[cold]
     fn set_counted(&self, partition: usize, home: &mut Home, is_counted: bool) {
         let count = &self.upkeep[partition].homes[home.class() as usize];

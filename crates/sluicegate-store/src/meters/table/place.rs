@@ -23,8 +23,9 @@ impl Place {
 
     /// `new` takes the place of `old`, of which homes are left.
     pub(super) fn begin(&self, old: &Array, new: &Array) {
-        // In this order: whoever loads the new array, and then the one it replaces, sees that there is one. Until the
-        // second store both are the same.
+        // `replaced` is stored before `current` (both Release), and `get` loads `current` before `replaced` (both
+        // Acquire). So a thread that loads the new `current` also sees `replaced`. Between the two stores a thread
+        // loads the same array from both, and searches it once.
         self.replaced.store(tagged(old), Ordering::Release);
         self.current.store(tagged(new), Ordering::Release);
     }

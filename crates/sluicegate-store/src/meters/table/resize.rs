@@ -1,10 +1,10 @@
 //! Replacing the array of a partition by a larger or a smaller one.
 //!
-//! A small array is replaced at once: whoever needs one of its homes waits. A large one is replaced cell by cell. The
-//! new array is published first, beside the old one; from then on a home is looked for in the old array, and where it
-//! is not there, or not any more, in the new one. Whoever is about to claim a cell in the new array has closed the
-//! empty cell at which its search of the old one ended, so that nobody who has not heard of the new array yet can
-//! claim that one: a home is never in both.
+//! A small array is replaced at once: a thread that needs one of its homes waits. A large one is replaced cell by
+//! cell. The new array is published first, together with the old one. From then on a thread searches the old array,
+//! and then the new one if the home is not in the old. Before a thread claims a cell in the new array, it closes the
+//! empty cell at which its search of the old array ended. So a thread that has not seen the new array yet cannot
+//! claim that cell: a home is never in both.
 
 use std::sync::MutexGuard;
 
