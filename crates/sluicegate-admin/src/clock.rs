@@ -43,10 +43,10 @@ pub(crate) struct ConfirmedBody {
 )]
 pub(crate) async fn confirm(State(admin): State<Shared>, call: Call) -> Result<Json<ConfirmedBody>, Problem> {
     let held = admin.engine.clock_status();
-    if held.is_plausible() {
+    if !held.is_confirmable() {
         return Err(Problem::new(
             Error::ClockPlausible,
-            "No clock is ahead of the time by which is decided.",
+            "No clock differs from the time by which is decided.",
         ));
     }
     let note =
@@ -61,7 +61,11 @@ pub(crate) async fn confirm(State(admin): State<Shared>, call: Call) -> Result<J
 
 /// What the audit trail says of it.
 fn noted(held: ClockStatus) -> Value {
-    json!({"system_ahead_s": ahead_s(held.wall), "store_ahead_s": ahead_s(held.store)})
+    let mut noted = json!({"system_ahead_s": ahead_s(held.wall), "store_ahead_s": ahead_s(held.store)});
+    if let Some(behind) = held.behind {
+        noted["system_behind_s"] = (behind.0 / 1_000_000_000).into();
+    }
+    noted
 }
 
 fn ahead_s(held: Option<HeldStep>) -> Option<u64> {

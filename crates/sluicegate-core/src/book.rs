@@ -21,6 +21,7 @@ impl LimitId {
     pub const UNKNOWN: Self = Self(u32::MAX);
 
     /// The number.
+    #[inline]
     pub const fn get(self) -> u32 {
         self.0
     }
@@ -36,6 +37,7 @@ struct Entry {
     name: LimitName,
     rule: Rule,
     included: Option<Amount>,
+    keeps_past: bool,
     image: Image,
 }
 
@@ -69,8 +71,8 @@ impl LimitBook {
     pub fn from_images(images: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<Self, BadImage> {
         let mut book = Self::default();
         for image in images {
-            let EntryImage { name, rule, included } = decode_entry(image.as_ref())?;
-            book.add(Entry { name, rule, included, image: Image(image.as_ref().into()) });
+            let EntryImage { name, rule, included, keeps_past } = decode_entry(image.as_ref())?;
+            book.add(Entry { name, rule, included, keeps_past, image: Image(image.as_ref().into()) });
         }
         Ok(book)
     }
@@ -90,7 +92,8 @@ impl LimitBook {
             Some(id) => *id,
             None => {
                 let (name, rule) = (limit.name.clone(), limit.rule.clone());
-                self.add(Entry { name, rule, included: limit.included(), image })
+                let (included, keeps_past) = (limit.included(), limit.keeps_past());
+                self.add(Entry { name, rule, included, keeps_past, image })
             }
         }
     }
@@ -134,7 +137,8 @@ impl LimitBook {
 
     /// What meters that were written under this number depend on.
     pub fn terms(&self, id: LimitId) -> Option<Terms<'_>> {
-        self.entries.get(id.0 as usize).map(|entry| Terms { rule: &entry.rule, included: entry.included })
+        let entry = self.entries.get(id.0 as usize)?;
+        Some(Terms { rule: &entry.rule, included: entry.included, keeps_past: entry.keeps_past })
     }
 
     /// Whether the limit under this number has that name: limits of one name share a meter, whatever their rules.

@@ -24,6 +24,8 @@ pub mod limit;
 pub mod limit_now;
 pub mod meter;
 pub mod overage;
+pub mod past;
+pub mod period_meter;
 pub mod plan;
 pub mod policy;
 pub mod problem;

@@ -215,9 +215,20 @@ impl Limit {
         }
     }
 
+    /// Whether its meters keep the period before the one they count in: what was sold in it may turn out to have cost
+    /// more or less. A rate per fixed window forgets it.
+    #[inline]
+    pub fn keeps_past(&self) -> bool {
+        match &self.rule {
+            Rule::Calendar { .. } => true,
+            Rule::FixedWindow(_) => self.axis == Axis::Quota || self.excess.is_billed(),
+            _ => false,
+        }
+    }
+
     /// What its meters depend on.
     pub fn terms(&self) -> Terms<'_> {
-        Terms { rule: &self.rule, included: self.included() }
+        Terms { rule: &self.rule, included: self.included(), keeps_past: self.keeps_past() }
     }
 
     /// Whether a request counts that repeats one which was charged already. What protects the service counts it, or one

@@ -2,6 +2,8 @@
 
 use crate::calendar::Period;
 use crate::overage::OverageBaseline;
+use crate::past::PastPeriod;
+use crate::period_meter::{PastCount, PeriodMeter, baseline_under, window_of};
 use crate::rule::concurrency::{SlotAsk, SlotId, SlotStep, Slots};
 use crate::rule::sliding_window::TwoCounts;
 use crate::rule::timeline::{Grain, Timeline, TimelineStep};
@@ -28,6 +30,14 @@ pub trait State {
         OverageBaseline::NONE
     }
 
+    /// By how much the overage of a period that is over changes with a step, under a limit that includes so much.
+    /// Nothing: the step changes none.
+    #[inline]
+    fn past_overage_change(&self, step: Self::Step, included: u64) -> Option<u64> {
+        let _ = (step, included);
+        None
+    }
+
     /// Does what [`State::settle`] said.
     fn apply(&mut self, step: Self::Step);
 }
@@ -39,6 +49,25 @@ pub struct Terms<'l> {
     pub rule: &'l Rule,
     /// What is included in each period before overage is billed. Nothing: none is billed.
     pub included: Option<Amount>,
+    /// Whether the period before the one of now is kept for corrections. Not for rates, and not by versions that did
+    /// not say either whether a quota is billed.
+    pub keeps_past: bool,
+}
+
+impl Terms<'_> {
+    /// The terms under which a meter was written that is asked under others now. A version that kept no baseline did
+    /// not say whether overage was billed: of the same size, it was.
+    #[must_use]
+    pub fn written_before(self, now: Terms<'_>) -> Self {
+        let has_periods = matches!(self.rule, Rule::FixedWindow(_) | Rule::Calendar { .. });
+        let says_nothing = has_periods && self.included.is_none() && !self.keeps_past;
+        match now.included {
+            Some(included) if says_nothing && self.rule.capacity() == included.get() => {
+                Self { included: now.included, ..self }
+            }
+            _ => self,
+        }
+    }
 }
 
 /// The state of a meter.
@@ -46,23 +75,15 @@ pub struct Terms<'l> {
 pub enum Meter {
     /// Of a token bucket, a fixed window or a calendar period.
     Small(SmallMeter),
-    /// Of a fixed window or a calendar period, in which the tier or the policy of a billed quota has changed.
-    Rebased(RebasedMeter),
+    /// Of a fixed window or a calendar period with more to it than its count: the period before it is kept, or the tier
+    /// or the policy of a billed quota has changed in it.
+    Period(Box<PeriodMeter>),
     /// Of a two-count sliding window.
     Counts(TwoCounts),
     /// Of sliding buckets or a sliding log.
     Timeline(Timeline),
     /// Of a concurrency limit.
     Slots(Slots),
-}
-
-/// A count with what its overage is counted from, until its period ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RebasedMeter {
-    /// The count and the start of its window.
-    pub count: SmallMeter,
-    /// What overage in that window is counted from.
-    pub baseline: OverageBaseline,
 }
 
 /// The state of a meter that is one number and a half, as most are: a [`Tat`] under a token bucket, a
@@ -81,6 +102,20 @@ pub struct SmallMeter {
 pub enum Step {
     /// Of a token bucket, a fixed window or a calendar period.
     Small(SmallMeter),
+    /// Of a fixed window or a calendar period that moves on to another.
+    Next {
+        /// The count in the new one.
+        count: SmallMeter,
+        /// What is kept of those before.
+        past: Option<PastPeriod>,
+    },
+    /// Of a period that is over: a charge that was made in it is corrected.
+    Past {
+        /// Which one.
+        which: PastCount,
+        /// What was used in it.
+        count: u64,
+    },
     /// Of a two-count sliding window.
     Counts(TwoCounts),
     /// Of sliding buckets or a sliding log.
@@ -108,6 +143,17 @@ pub struct Moment<'m> {
     pub period: Option<&'m Period>,
     /// The id under which a slot is taken or released.
     pub slot: SlotId,
+    /// The instant of the charge that is corrected; where none is, now.
+    pub charged_at: Timestamp,
+    /// Whether the period before the one of now is kept for corrections.
+    pub keeps_past: bool,
+}
+
+impl Moment<'_> {
+    /// An instant at which nothing is corrected.
+    pub const fn at(now: Timestamp) -> Self {
+        Moment { now, period: None, slot: SlotId(0), charged_at: now, keeps_past: false }
+    }
 }
 
 impl From<Tat> for SmallMeter {
@@ -145,15 +191,9 @@ impl SmallMeter {
     }
 
     /// Whether a count is that of the window of now, or of a later one in which a clock that stepped back goes on.
-    fn is_current(self, rule: &Rule, moment: &Moment<'_>) -> bool {
-        let start = match rule {
-            Rule::FixedWindow(windowed) => windowed.aligned(moment.now).start,
-            Rule::Calendar { calendar, .. } => {
-                moment.period.copied().unwrap_or_else(|| calendar.period_at(moment.now)).start
-            }
-            _ => return false,
-        };
-        self.extra >= start.as_secs()
+    pub(crate) fn is_current(self, rule: &Rule, moment: &Moment<'_>) -> bool {
+        let window = window_of(rule, moment.now, moment.period);
+        window.is_some_and(|window| self.extra >= window.start.as_secs())
     }
 }
 
@@ -209,21 +249,27 @@ impl Default for Meter {
     }
 }
 
+impl From<PeriodMeter> for Meter {
+    fn from(meter: PeriodMeter) -> Self {
+        match meter {
+            PeriodMeter { count, baseline: OverageBaseline::NONE, previous: None } => Self::Small(count),
+            _ => Self::Period(Box::new(meter)),
+        }
+    }
+}
+
 impl State for Meter {
     type Step = Step;
 
     fn settle(&self, rule: &Rule, ask: Ask, moment: &Moment<'_>) -> (Step, Verdict) {
         let now = moment.now;
         match rule {
-            Rule::TokenBucket(_) | Rule::FixedWindow(_) | Rule::Calendar { .. } => {
-                let small = match (self, rule) {
-                    (Self::Small(small), _) => *small,
-                    (Self::Rebased(rebased), Rule::FixedWindow(_) | Rule::Calendar { .. }) => rebased.count,
-                    _ => SmallMeter::default(),
-                };
+            Rule::TokenBucket(_) => {
+                let small = if let Self::Small(small) = self { *small } else { SmallMeter::default() };
                 let (small, verdict) = small.settle(rule, ask, moment);
                 (Step::Small(small), verdict)
             }
+            Rule::FixedWindow(_) | Rule::Calendar { .. } => self.in_periods().settle(rule, ask, moment),
             Rule::SlidingWindow(windowed) => {
                 let counts = if let Self::Counts(counts) = self { *counts } else { TwoCounts::default() };
                 let (counts, verdict) = counts.settle(windowed, ask, now);
@@ -248,17 +294,26 @@ impl State for Meter {
 
     fn baseline(&self, rule: &Rule, moment: &Moment<'_>) -> OverageBaseline {
         match self {
-            Self::Rebased(rebased) if rebased.count.is_current(rule, moment) => rebased.baseline,
+            Self::Period(meter) => meter.baseline_at(rule, moment),
             _ => OverageBaseline::NONE,
         }
     }
 
+    fn past_overage_change(&self, step: Step, included: u64) -> Option<u64> {
+        let Step::Past { which, count } = step else { return None };
+        Some(self.in_periods().past_overage_change(which, count, included))
+    }
+
     fn apply(&mut self, step: Step) {
         match (step, &mut *self) {
-            (Step::Small(small), Self::Rebased(rebased)) if rebased.count.extra == small.extra => {
-                rebased.count = small;
+            (Step::Small(small), Self::Period(meter)) if meter.count.extra == small.extra => {
+                meter.count = small;
             }
             (Step::Small(small), _) => *self = Self::Small(small),
+            (Step::Next { count, past }, _) => {
+                *self = PeriodMeter { previous: past, ..PeriodMeter::from(count) }.into();
+            }
+            (Step::Past { which, count }, _) => *self = self.in_periods().with_past(which, count).into(),
             (Step::Counts(counts), _) => *self = Self::Counts(counts),
             (Step::Timeline(step), Self::Timeline(timeline)) => timeline.apply(step),
             (Step::Slots(step), Self::Slots(slots)) => slots.apply(step),
@@ -302,63 +357,82 @@ impl Meter {
             *small = mended;
             readied = Readied::Changed;
         }
-        let reads = terms.rule.reads_states_of(written.rule);
+        let (written, reads) = (written.written_before(terms), terms.rule.reads_states_of(written.rule));
         if reads && terms.included == written.included {
             return readied;
         }
-        let baseline = self.baseline_under(written, terms, moment);
-        if !reads {
-            *self = self.carried_over(written.rule, terms.rule, moment);
+        if reads {
+            *self = self.in_periods().rebased(written, terms, moment).into();
+            return Readied::Changed;
         }
-        // Nothing that was used was carried over into the other window: it has no period yet that has a baseline.
-        let has_period = reads || baseline.used > 0;
-        self.rebase(if has_period { baseline } else { OverageBaseline::NONE });
+        // What was used is carried over into another window. If nothing was, that has no period yet.
+        let baseline = self.baseline_under(written, terms, moment);
+        *self = self.carried_over(written.rule, terms.rule, moment);
+        if baseline.used > 0 {
+            self.rebase(baseline);
+        }
         Readied::Changed
     }
 
-    /// What overage is counted from under `terms`, for a meter that was written under others.
+    /// What overage is counted from in another window, for a meter that was written under other terms.
     fn baseline_under(&self, written: Terms<'_>, terms: Terms<'_>, moment: &Moment<'_>) -> OverageBaseline {
-        let Some(included) = terms.included else { return OverageBaseline::NONE };
         let then = Moment { period: None, ..*moment };
         let used = self.settle(written.rule, Ask::Look, &then).1.used;
-        let recorded = match written.included {
-            Some(included) => self.baseline(written.rule, &then).overage(included.get(), used),
-            // A version that kept no baseline did not say what was billed either: of the same size, it was billed.
-            None if written.rule.capacity() == included.get() => return OverageBaseline::NONE,
-            None => 0,
-        };
-        OverageBaseline { recorded, used }.for_included(included.get())
+        baseline_under(self.baseline(written.rule, &then), used, written, terms)
+    }
+
+    /// A count as that of a period; of another meter, one that was never used.
+    fn in_periods(&self) -> PeriodMeter {
+        match self {
+            Self::Small(count) => (*count).into(),
+            Self::Period(meter) => **meter,
+            Self::Counts(_) | Self::Timeline(_) | Self::Slots(_) => SmallMeter::default().into(),
+        }
     }
 
     /// Has the overage of its period counted from there.
     pub fn rebase(&mut self, baseline: OverageBaseline) {
-        let count = match self {
-            Self::Small(count) | Self::Rebased(RebasedMeter { count, .. }) => *count,
-            Self::Counts(_) | Self::Timeline(_) | Self::Slots(_) => return,
-        };
-        *self = match baseline {
-            OverageBaseline::NONE => Self::Small(count),
-            baseline => Self::Rebased(RebasedMeter { count, baseline }),
-        };
+        if let Self::Small(_) | Self::Period(_) = self {
+            *self = PeriodMeter { baseline, ..self.in_periods() }.into();
+        }
     }
 
-    /// How long after `now` a meter that was last written under `rule` has nothing to say any more.
-    pub fn reset(&self, rule: &Rule, now: Timestamp) -> Nanos {
-        let moment = Moment { now, period: None, slot: SlotId(0) };
+    /// Has the overage of the period of a charge be as much more, or less, whatever the limits say. The limit includes
+    /// so much, if it bills.
+    pub fn adjust_overage(&mut self, rule: &Rule, moment: &Moment<'_>, included: Option<Amount>, by: i128) {
+        let mut meter = self.in_periods();
+        meter.adjust_overage(rule, moment, included.map_or(u64::MAX, Amount::get), by);
+        *self = meter.into();
+    }
+
+    /// Forgets the period before, if it takes no corrections any more.
+    pub fn forget_past(&mut self, now: Timestamp) {
+        if let Self::Period(meter) = self
+            && meter.previous.is_some_and(|past| !past.is_kept_at(now))
+        {
+            *self = PeriodMeter { previous: None, ..**meter }.into();
+        }
+    }
+
+    /// How long after `now` a meter that was last written under `terms` has nothing to say any more.
+    pub fn reset(&self, terms: Terms<'_>, now: Timestamp) -> Nanos {
+        let (rule, moment) = (terms.rule, Moment::at(now));
         let verdict = self.settle(rule, Ask::Look, &moment).1;
-        match self.baseline(rule, &moment) {
+        let reset = match self.baseline(rule, &moment) {
             OverageBaseline::NONE => verdict.reset,
             // What was recorded in the period is to be known until it ends, also when all of it was given back.
             _ => verdict.next,
-        }
+        };
+        if terms.keeps_past { reset.max(self.in_periods().kept_for(rule, now)) } else { reset }
     }
 
     /// When the period begins in which the meter counts, if it counts anything; of a sliding window, when the newest
     /// usage was counted. Buckets and slots have no period.
     pub fn period_start(&self, rule: &Rule) -> Option<Timestamp> {
         match (self, rule) {
-            (Self::Small(small), Rule::FixedWindow(_) | Rule::Calendar { .. }) => {
-                (small.value > 0).then(|| Timestamp::from_secs(small.extra))
+            (Self::Small(_) | Self::Period(_), Rule::FixedWindow(_) | Rule::Calendar { .. }) => {
+                let PeriodMeter { count, .. } = self.in_periods();
+                (count.value > 0).then(|| Timestamp::from_secs(count.extra))
             }
             (Self::Counts(counts), Rule::SlidingWindow(_)) => {
                 (counts.current > 0 || counts.previous > 0).then(|| Timestamp::from_secs(counts.start))

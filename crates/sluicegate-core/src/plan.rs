@@ -34,11 +34,13 @@ impl Sharer {
 
     /// One key of the account, by its number among the account's keys, counted from 1 and tagged with its environment
     /// where test keys are apart.
+    #[inline]
     pub const fn key(number: std::num::NonZeroU32) -> Self {
         Self(number.get())
     }
 
     /// The number that stands for it in stores.
+    #[inline]
     pub const fn get(self) -> u32 {
         self.0
     }
@@ -118,6 +120,11 @@ pub enum Mode {
     /// Charge all of them whether they fit or not: usage that has happened already. Only a slot that is not
     /// free still refuses.
     Force,
+    /// The same for more of what was charged then, as it turned out: quotas count it in the period of that instant.
+    Correct {
+        /// When it was charged.
+        charged_at: Timestamp,
+    },
     /// Give back what a plan like this one charged then, or a part of it; concurrency slots are released.
     Refund {
         /// When it was charged.
@@ -125,6 +132,38 @@ pub enum Mode {
         /// How much was charged then.
         reserved: Amount,
     },
+}
+
+impl Mode {
+    /// The instant of the charge that a plan at `now` belongs to.
+    #[inline]
+    pub fn charged_at(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Charge | Self::Peek | Self::Force => now,
+            Self::Correct { charged_at } | Self::Refund { charged_at, .. } => charged_at,
+        }
+    }
+
+    /// Whether it belongs to a charge that was made before, maybe in a period that is over.
+    #[inline]
+    pub const fn is_correction(self) -> bool {
+        matches!(self, Self::Correct { .. } | Self::Refund { .. })
+    }
+
+    /// Whether it belongs to the period that began then, in which the plan is settled.
+    #[inline]
+    pub fn is_of_period(self, start: Timestamp) -> bool {
+        match self {
+            Self::Charge | Self::Peek | Self::Force => true,
+            Self::Correct { charged_at } | Self::Refund { charged_at, .. } => charged_at >= start,
+        }
+    }
+
+    /// Whether it charges without asking whether that fits.
+    #[inline]
+    pub const fn is_forced(self) -> bool {
+        matches!(self, Self::Force | Self::Correct { .. })
+    }
 }
 
 /// Everything one request owes, in the order in which it is asked: rate, concurrency, quota, conduct.
@@ -172,6 +211,7 @@ impl<'p> ChargePlan<'p> {
     }
 
     /// The charges, in order.
+    #[inline]
     pub fn charges(&self) -> &[Charge<'p>] {
         &self.charges
     }
@@ -185,6 +225,12 @@ impl<'p> ChargePlan<'p> {
     /// The moment as the meter of `charge` sees it.
     #[inline]
     pub fn moment<'m>(&self, charge: &'m Charge<'_>) -> Moment<'m> {
-        Moment { now: self.now, period: charge.period.as_ref(), slot: self.slot }
+        Moment {
+            now: self.now,
+            period: charge.period.as_ref(),
+            slot: self.slot,
+            charged_at: self.mode.charged_at(self.now),
+            keeps_past: charge.limit.keeps_past(),
+        }
     }
 }

@@ -39,6 +39,7 @@ impl Amount {
     }
 
     /// The number.
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0.get()
     }
@@ -109,6 +110,7 @@ pub enum Rule {
 
 impl Rule {
     /// The most that fits at once into an untouched meter.
+    #[inline]
     pub fn capacity(&self) -> u64 {
         match self {
             Self::TokenBucket(bucket) => bucket.burst(),

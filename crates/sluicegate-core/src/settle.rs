@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 use crate::limit::Excess;
 use crate::meter::{Moment, State};
 use crate::plan::{CHARGES_MAX, Charge, ChargePlan, Due, Mode};
-use crate::rule::{Answer, Ask, Verdict};
+use crate::rule::{Amount, Answer, Ask, Verdict};
 use crate::time::Nanos;
 
 /// How a plan came out. Charges are named by their place in the plan.
@@ -182,21 +182,37 @@ impl Tally {
         meter: &S,
         readings: &mut Readings,
     ) -> S::Step {
-        let moment = plan.moment(charge);
-        // What is asked most is known here, so that nothing else is looked for where it is inlined.
-        let (step, verdict) = match (plan.mode, charge.limit.excess) {
-            (Mode::Charge, Excess::Refuse(_)) => {
-                meter.settle(&charge.limit.rule, Ask::Take(charge.cost.get()), &moment)
+        // What is asked most is known here, so that nothing else is looked for where it is inlined. Nothing of it is
+        // overage.
+        if let (Mode::Charge, Excess::Refuse(_)) = (plan.mode, charge.limit.excess) {
+            let ask = Ask::Take(charge.cost.get());
+            let (step, verdict) = meter.settle(&charge.limit.rule, ask, &plan.moment(charge));
+            if verdict.answer != Answer::Fits {
+                self.refuse(readings.len(), verdict.answer);
             }
-            _ => settle_as_asked(plan, charge, meter, &moment),
-        };
+            readings.push(Reading::without_overage(charge, &verdict));
+            return step;
+        }
+        self.ask_anything(plan, charge, meter, readings)
+    }
+
+    /// The same for whatever a plan may want of a meter.
+    #[inline(never)]
+    fn ask_anything<S: State>(
+        &mut self,
+        plan: &ChargePlan<'_>,
+        charge: &Charge<'_>,
+        meter: &S,
+        readings: &mut Readings,
+    ) -> S::Step {
+        let moment = plan.moment(charge);
+        let (step, verdict) = meter.settle(&charge.limit.rule, ask_of(charge, plan.mode), &moment);
         let reading = Reading::new(charge, meter, &moment, &verdict);
         if verdict.answer != Answer::Fits {
             self.refuse(readings.len(), verdict.answer);
-        } else if charge.limit.excess.is_billed()
-            && (reading.overage > 0 || matches!(plan.mode, Mode::Refund { .. }))
-        {
-            self.overage = self.overage.saturating_add(overage_change(plan, charge, meter, &reading));
+        } else if reading.overage > 0 || plan.mode.is_correction() {
+            let change = overage_change(plan, charge, meter, step, reading.overage);
+            self.overage = self.overage.saturating_add(change);
         }
         readings.push(reading);
         step
@@ -225,24 +241,13 @@ impl Tally {
     }
 }
 
-/// Asks a meter whatever the plan wants of it.
-#[inline(never)]
-fn settle_as_asked<S: State>(
-    plan: &ChargePlan<'_>,
-    charge: &Charge<'_>,
-    meter: &S,
-    moment: &Moment<'_>,
-) -> (S::Step, Verdict) {
-    meter.settle(&charge.limit.rule, ask_of(charge, plan.mode), moment)
-}
-
 fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
     let cost = charge.cost.get();
     match (mode, charge.limit.excess) {
         (Mode::Refund { charged_at, reserved }, _) => {
             Ask::Give { cost, reserved: reserved.get(), charged_at }
         }
-        (Mode::Force, _) | (_, Excess::BillOverage) => Ask::Force(cost),
+        (Mode::Force | Mode::Correct { .. }, _) | (_, Excess::BillOverage) => Ask::Force(cost),
         (Mode::Charge | Mode::Peek, Excess::Refuse(_)) => Ask::Take(cost),
         (Mode::Charge | Mode::Peek, Excess::BillUpTo(cap)) => {
             Ask::TakeBeyond { cost, beyond: cap.amount.get() }
@@ -250,10 +255,20 @@ fn ask_of(charge: &Charge<'_>, mode: Mode) -> Ask {
     }
 }
 
-/// By how much the overage grows, or falls with a refund, when the meter of a charge comes to say `after`.
+/// By how much the overage grows, or falls with a refund, when that of the meter of a charge becomes `after`.
 #[cold]
-fn overage_change<S: State>(plan: &ChargePlan<'_>, charge: &Charge<'_>, meter: &S, after: &Reading) -> u64 {
-    after.overage.abs_diff(Reading::look(plan, charge, meter).overage)
+fn overage_change<S: State>(
+    plan: &ChargePlan<'_>,
+    charge: &Charge<'_>,
+    meter: &S,
+    step: S::Step,
+    after: u64,
+) -> u64 {
+    let included = charge.limit.included().map_or(u64::MAX, Amount::get);
+    match meter.past_overage_change(step, included) {
+        Some(change) => change,
+        None => after.abs_diff(Reading::look(plan, charge, meter).overage),
+    }
 }
 
 #[cold]
@@ -289,7 +304,6 @@ impl Reading {
         Self::new(charge, meter, &moment, &verdict)
     }
 
-    #[inline]
     fn new<S: State>(charge: &Charge<'_>, meter: &S, moment: &Moment<'_>, verdict: &Verdict) -> Self {
         let overage = match charge.limit.included() {
             Some(included) => {
@@ -297,7 +311,12 @@ impl Reading {
             }
             None => 0,
         };
+        Self { overage, ..Self::without_overage(charge, verdict) }
+    }
+
+    #[inline]
+    fn without_overage(charge: &Charge<'_>, verdict: &Verdict) -> Self {
         let remaining = charge.limit.rule.capacity().saturating_sub(verdict.used);
-        Self { used: verdict.used, remaining, overage, next: verdict.next, reset: verdict.reset }
+        Self { used: verdict.used, remaining, overage: 0, next: verdict.next, reset: verdict.reset }
     }
 }

@@ -21,32 +21,38 @@ impl Timestamp {
     pub const MAX: Self = Self(u32::MAX as u64 * NANOS_PER_SEC);
 
     /// The instant `nanos` nanoseconds after the epoch, clamped to [`Timestamp::MAX`].
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         if nanos > Self::MAX.0 { Self::MAX } else { Self(nanos) }
     }
 
     /// The instant `secs` seconds after the epoch.
+    #[inline]
     pub const fn from_secs(secs: u32) -> Self {
         Self(secs as u64 * NANOS_PER_SEC)
     }
 
     /// Nanoseconds since the epoch.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// Whole seconds since the epoch, rounded down.
+    #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "MAX is u32::MAX seconds")]
     pub const fn as_secs(self) -> u32 {
         (self.0 / NANOS_PER_SEC) as u32
     }
 
     /// How long after `earlier` this is; zero if it is not after it.
+    #[inline]
     pub const fn since(self, earlier: Self) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 
     /// The instant `span` later, clamped to [`Timestamp::MAX`].
+    #[inline]
     pub const fn plus(self, span: Nanos) -> Self {
         Self::from_nanos(self.0.saturating_add(span.0))
     }
@@ -61,6 +67,7 @@ impl Nanos {
     pub const ZERO: Self = Self(0);
 
     /// A duration of whole seconds.
+    #[inline]
     pub const fn from_secs(secs: u32) -> Self {
         Self(secs as u64 * NANOS_PER_SEC)
     }
@@ -93,17 +100,20 @@ impl Window {
     pub const DAY: Self = Self(86_400);
 
     /// A window of `secs` seconds, or nothing if that is zero or longer than [`Window::MAX`].
+    #[inline]
     pub const fn from_secs(secs: u64) -> Option<Self> {
         #[expect(clippy::cast_possible_truncation, reason = "bounded by MAX, which fits")]
         if secs == 0 || secs > Self::MAX.0 as u64 { None } else { Some(Self(secs as u32)) }
     }
 
     /// Its length in seconds.
+    #[inline]
     pub const fn as_secs(self) -> u32 {
         self.0
     }
 
     /// Its length in nanoseconds.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0 as u64 * NANOS_PER_SEC
     }

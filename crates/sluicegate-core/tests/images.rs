@@ -94,14 +94,15 @@ fn live(rule: &Rule, mut now: Timestamp, history: &[(u64, Ask)]) -> (Meter, Time
     let mut meter = Meter::fresh(rule);
     for (wait, ask) in history {
         now = now.plus(Nanos(*wait));
-        let (step, _) = meter.settle(rule, *ask, &at(now));
+        let charged_at = if let Ask::Give { charged_at, .. } = ask { *charged_at } else { now };
+        let (step, _) = meter.settle(rule, *ask, &Moment { charged_at, keeps_past: true, ..at(now) });
         meter.apply(step);
     }
     (meter, now)
 }
 
 fn at(now: Timestamp) -> Moment<'static> {
-    Moment { now, period: None, slot: SlotId(1) }
+    Moment { slot: SlotId(1), ..Moment::at(now) }
 }
 
 fn entry_image(name: &LimitName, terms: Terms<'_>) -> Vec<u8> {
@@ -111,7 +112,7 @@ fn entry_image(name: &LimitName, terms: Terms<'_>) -> Vec<u8> {
 }
 
 fn plain(rule: &Rule) -> Terms<'_> {
-    Terms { rule, included: None }
+    Terms { rule, included: None, keeps_past: false }
 }
 
 /// What is included in periods of this rule, where it has any.
@@ -150,7 +151,7 @@ fn ask_everything(meter: &Meter, rule: &Rule) {
                 let _ = meter.bring_up(plain(rule), plain(rule), &at(now));
                 let (step, _) = meter.settle(rule, ask, &at(now));
                 meter.apply(step);
-                meter.reset(rule, now);
+                meter.reset(plain(rule), now);
             }
         }
     }
@@ -160,10 +161,21 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_limit_comes_back_as_it_was(name in name(), rule in rule(), sold in option::of(amount())) {
+    fn a_limit_comes_back_as_it_was(
+        name in name(),
+        rule in rule(),
+        sold in option::of(amount()),
+        quota in any::<bool>(),
+    ) {
         let included = included(&rule, sold);
-        let image = entry_image(&name, Terms { rule: &rule, included });
-        prop_assert_eq!(decode_entry(&image), Ok(EntryImage { name, rule, included }));
+        // Calendars and what is billed keep the period before, and fixed windows if they are quotas.
+        let keeps_past = match rule {
+            Rule::Calendar { .. } => true,
+            Rule::FixedWindow(_) => quota || included.is_some(),
+            _ => false,
+        };
+        let image = entry_image(&name, Terms { rule: &rule, included, keeps_past });
+        prop_assert_eq!(decode_entry(&image), Ok(EntryImage { name, rule, included, keeps_past }));
     }
 
     #[test]
@@ -221,7 +233,7 @@ proptest! {
         if included(&rule, sold).is_some() {
             meter.rebase(baseline);
         }
-        let entry = entry_image(&name, Terms { rule: &rule, included: included(&rule, sold) });
+        let entry = entry_image(&name, Terms { rule: &rule, included: included(&rule, sold), keeps_past: false });
         for mut image in [Some(entry), meter_image(&meter, &rule)].into_iter().flatten() {
             for (place, bits) in &flips {
                 let place = place.index(image.len());

@@ -332,7 +332,10 @@ fn records_are_kept_for_as_long_as_quotas_need_them() {
     assert_eq!(raw("tiers: {t: {quota: 9}}"), 35);
     assert_eq!(raw("tiers: {t: {quota: 9}}\nledger: {raw: 34d}"), 34);
     assert_eq!(raw("tiers: {t: {rate: 9}}\nledger: {raw: 1d}"), 1);
-    assert_eq!(raw("tiers: {t: {quota: 9}}\nledger: {retain: 7d}"), 35);
+    assert_eq!(raw("tiers: {t: {quota: 9}}\nledger: {retain: 70d}"), 35);
+    let retain = |text: &str| read(text.as_bytes()).unwrap().policy.ledger.retain.0 / 1_000_000_000 / 86_400;
+    assert_eq!(retain("tiers: {t: {quota: 9}}\nledger: {raw: 500d}"), 500);
+    assert_eq!(retain("tiers: {t: {quota: 9}}\nledger: {raw: 70d}"), 400);
     // Nobody has to say it where quotas count for longer.
     let long = "tiers: {t: {limits: {x: {algorithm: fixed_window, limit: 9/90d, axis: quota}}}}";
     assert_eq!(raw(long), 93);

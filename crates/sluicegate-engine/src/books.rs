@@ -6,8 +6,10 @@
 //! [`Books::check`] now and then.
 
 mod baseline;
+mod clock_steps;
 mod compare;
 mod error;
+mod given_back;
 mod names;
 mod payer;
 mod quota;

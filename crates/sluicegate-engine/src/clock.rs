@@ -1,9 +1,11 @@
 //! The one place that reads a clock.
 //!
-//! Time runs with the monotonic clock, anchored to the wall clock when the process starts, so it never runs
-//! backwards. Where the wall clock is ahead, time jumps to it if that is plausible or confirmed (`gate.rs`); where it
-//! was set back, time goes on as it did until the next start. See `docs/time.md`.
+//! Time runs with the monotonic clock, anchored to the wall clock when the process starts. Where the wall clock is
+//! ahead, time jumps to it if that is plausible or confirmed (`gate.rs`). Where it was set back, time goes on as it
+//! did; only where it was set back by more than an hour, and that has lasted or was confirmed, time steps back once.
+//! See `docs/time.md`.
 
+mod budget;
 mod gate;
 mod source;
 mod store_gate;
@@ -67,12 +69,19 @@ pub struct ClockStatus {
     pub wall: Option<HeldStep>,
     /// Of the store's time.
     pub store: Option<HeldStep>,
+    /// How far the wall clock is behind the timeline, if that is too far.
+    pub behind: Option<Nanos>,
 }
 
 impl ClockStatus {
-    /// Whether no step is held.
+    /// Whether no forward step is held.
     pub const fn is_plausible(&self) -> bool {
         self.wall.is_none() && self.store.is_none()
+    }
+
+    /// Whether there is something that an operator can confirm.
+    pub const fn is_confirmable(&self) -> bool {
+        !self.is_plausible() || self.behind.is_some()
     }
 }
 
@@ -175,7 +184,8 @@ impl Clock {
     /// The steps that are held.
     pub fn status(&self) -> ClockStatus {
         let (gates, hold_for) = (self.gates.lock(), self.held_for());
-        ClockStatus { wall: gates.wall.held(hold_for), store: gates.store.held(hold_for) }
+        let behind = gates.wall.behind();
+        ClockStatus { wall: gates.wall.held(hold_for), store: gates.store.held(hold_for), behind }
     }
 
     /// By how much the store's time may be ahead of this timeline, beyond [`STEP_MAX`].

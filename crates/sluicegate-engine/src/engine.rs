@@ -22,7 +22,7 @@ use sluicegate_store::redis::blocks::SharedBlocks;
 use crate::abuse::Blocking;
 use crate::alerting::Alerting;
 use crate::clock::Clock;
-use crate::clock_keeping::TimeMark;
+use crate::clock_keeping::{ClockDoubt, TimeMark};
 use crate::hold_times::HoldTimes;
 use crate::idempotency::IdempotencyTable;
 use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
@@ -105,6 +105,7 @@ pub struct Engine {
     pub(crate) pulse: Pulse,
     clock: Arc<Clock>,
     pub(crate) time_mark: TimeMark,
+    pub(crate) clock_doubt: ClockDoubt,
     /// When it was opened.
     pub(crate) opened_at: Timestamp,
 }
@@ -194,6 +195,7 @@ impl Engine {
             loads: Loads::new(clock.now()),
             pulse,
             opened_at: clock.now(),
+            clock_doubt: ClockDoubt::default(),
             time_mark: found.time_mark,
             clock,
         }
@@ -267,8 +269,12 @@ impl Engine {
         let _one = self.saved.lock();
         let version = self.snapshot.load().version() + 1;
         let snapshot = Arc::new(PolicySnapshot::new(version, policy, &self.names)?);
-        for account in self.directory.custom_accounts().wait().map_err(ReloadError::Directory)? {
-            snapshot.check_custom(account.id.as_str(), &account.standing.load())?;
+        // What was negotiated with accounts went with the policy so far. Only what it depends on is looked at, so that
+        // everything else can be changed while the directory cannot be read.
+        if snapshot.may_concern_custom(self.snapshot.load().policy()) {
+            for account in self.directory.custom_accounts().wait().map_err(ReloadError::Directory)? {
+                snapshot.check_custom(account.id.as_str(), &account.standing.load())?;
+            }
         }
         self.snapshot.store(Arc::clone(&snapshot));
         self.clock.hold_for(snapshot.policy().clock.hold);

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use sluicegate_core::limit::Axis;
-use sluicegate_core::plan::Mode;
 use sluicegate_core::policy::{RefundOn, RouteIndex};
 use sluicegate_core::rule::Amount;
 use sluicegate_core::settle::{Outcome, Readings};
@@ -15,7 +14,7 @@ use sluicegate_ledger::{Flags, Kind, Record, Settlement};
 use crate::decision::Decision;
 use crate::engine::{Counters, Engine};
 use crate::permit::{Kept, Permit, Settles};
-use crate::record::record;
+use crate::record::{billed_print, record};
 use crate::settlement::{Difference, Ending, charges_of, mode_of};
 use crate::unsettled::Unsettled;
 
@@ -112,8 +111,8 @@ impl Engine {
     ) -> Result<Finished, FinishError> {
         let sealed = self.open_permit(text, now)?;
         let ends = sealed.ends;
-        let account = self.account_of(&sealed);
-        let permit = self.permit_of(sealed, account.as_deref());
+        let standing = self.standing_here(sealed.account);
+        let permit = self.permit_of(sealed, standing.as_deref());
         if now < ends {
             self.observe_hold(&permit, now);
         }
@@ -226,20 +225,24 @@ impl Engine {
         };
         let (kind, amount) = (difference.kind, difference.amount);
         let ended = difference.recorded(record(permit, kind, Some(amount), 0, now));
+        let ended = Record { billed: billed_print(&sold), ..ended };
         let (mode, which) = (mode_of(&ended), charges_of(&ended, &sold.tariff));
         let request = Request { route, ..permit.request(mode, which, amount, now) };
         let plan = sold.tariff.plan(&request);
         // Only what gives back all of a charge concerns the name it was charged under.
         let idempotency = permit.name.filter(|_| settled == 0).map(|name| name.idempotency);
-        let mut readings = Readings::new();
+        let (mut readings, mut recorded) = (Readings::new(), None);
         self.meters.settle_then(&plan, &mut readings, |outcome| {
             let overage = if let Outcome::Admitted { overage } = outcome { overage } else { 0 };
-            room.append(&Record { idempotency, overage, ..ended });
+            recorded = Some(room.append(&Record { idempotency, overage, ..ended }));
         });
-        if mode == Mode::Force && permit.kept == Kept::Store {
+        if mode.is_forced() && permit.kept == Kept::Store {
             self.thresholds.watch(&plan, &readings, permit.payer(), &sold);
         }
         if let Some(shared) = &self.shared {
+            if let Some(at) = recorded {
+                shared.in_force.owe(&ended, at);
+            }
             shared.journal.wake();
         }
         Ok(())

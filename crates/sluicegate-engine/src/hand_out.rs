@@ -9,7 +9,7 @@ use sluicegate_core::settle::Readings;
 use sluicegate_core::tariff::{Charges, Plan};
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::{Flags, Kind, Record};
-use sluicegate_store::directory::Account;
+use sluicegate_store::directory::Standing;
 
 use crate::engine::Engine;
 use crate::finish::FinishError;
@@ -126,15 +126,13 @@ impl Engine {
         Ok(sealed)
     }
 
-    /// The permit that a text stands for, of an account as it is now. Under its limits of now, if it has any: what it
-    /// was charged under is known by their prints.
-    pub(crate) fn permit_of(&self, sealed: SealedPermit, account: Option<&Account>) -> Permit {
+    /// The permit that a text stands for, of an account that has this now, or had it when it was deleted. Under its
+    /// limits of now, if it has any: what it was charged under is known by their prints.
+    pub(crate) fn permit_of(&self, sealed: SealedPermit, standing: Option<&Standing>) -> Permit {
         let policy = self.snapshot.load();
         let known = self.names.find(sealed.tier.as_str());
-        let plan = match account {
-            Some(account) => {
-                policy.plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)
-            }
+        let plan = match standing {
+            Some(standing) => policy.plan_of(standing, &self.meters, &self.names, &self.counters),
             None if sealed.account == 0 => {
                 policy.client_plan_of_number(known.unwrap_or(0), &self.meters, &self.names)
             }
@@ -175,11 +173,6 @@ impl Engine {
         }
     }
 
-    /// The account of a permit, as far as this process knows it.
-    pub(crate) fn account_of(&self, sealed: &SealedPermit) -> Option<Arc<Account>> {
-        if sealed.account == 0 { None } else { self.directory.account_by_serial(sealed.account) }
-    }
-
     /// Has a permit live for so long from now on, and its slot be held as long. The text that is returned replaces the
     /// one that was presented, which stays good for finishing.
     pub async fn renew_kept(
@@ -202,8 +195,8 @@ impl Engine {
         now: Timestamp,
     ) -> Result<HandedPermit, FinishError> {
         let sealed = self.open_to_renew(text, now)?;
-        let account = self.account_of(&sealed);
-        let permit = self.permit_of(sealed, account.as_deref());
+        let standing = self.standing_here(sealed.account);
+        let permit = self.permit_of(sealed, standing.as_deref());
         self.renew_in_memory(permit, hold, now)
     }
 

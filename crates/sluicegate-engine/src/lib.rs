@@ -38,6 +38,7 @@ mod settlement;
 mod shared;
 pub mod shed;
 pub mod snapshot;
+mod sold;
 mod thresholds;
 pub mod throttle;
 mod unsettled;

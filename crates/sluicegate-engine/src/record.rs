@@ -1,9 +1,10 @@
 //! What an admitted request leaves in the ledger.
 
 use sluicegate_core::key_env::KeyEnv;
-use sluicegate_core::rule::Amount;
+use sluicegate_core::rule::{Amount, Rule};
+use sluicegate_core::tariff::Plan;
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Kind, Record, Settlement, Unit};
+use sluicegate_ledger::{BilledPrint, Kind, Record, Settlement, Unit};
 
 use crate::permit::Permit;
 
@@ -33,5 +34,16 @@ pub(crate) fn record(
         idempotency: permit.name.map(|name| name.idempotency),
         flags: permit.flags,
         settlement: Settlement::default(),
+        billed: billed_print(&permit.plan),
+    }
+}
+
+/// What tells the billed quota of a plan from others, as far as the baseline of its overage depends on it.
+pub(crate) fn billed_print(plan: &Plan) -> BilledPrint {
+    let billed = plan.tariff.limits().find_map(|limit| Some((limit.included()?, &limit.rule)));
+    match billed {
+        None => BilledPrint::NOTHING,
+        Some((included, Rule::FixedWindow(rule))) => BilledPrint::of(included.get(), rule.window.as_nanos()),
+        Some((included, _)) => BilledPrint::of(included.get(), 0),
     }
 }

@@ -3,6 +3,7 @@
 mod future;
 mod permits;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -14,9 +15,9 @@ use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::tariff::{Plan, Request};
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Kind, Position, ReadError, Record};
+use sluicegate_ledger::{BilledPrint, Kind, Position, ReadError, Record};
 use sluicegate_store::database::DatabaseError;
-use sluicegate_store::directory::Directory;
+use sluicegate_store::directory::{Directory, Standing};
 use sluicegate_store::meters::{Limits, MeterTable};
 
 use crate::clock_keeping::{TimeMark, confirmed_time};
@@ -24,9 +25,11 @@ use crate::engine::{Counters, Engine, EngineParts, Found};
 use crate::idempotency::{IdempotencyTable, KnownName};
 use crate::ids::DecisionId;
 use crate::names::Names;
+use crate::record::billed_print;
 use crate::save::Saved;
 use crate::settlement::{charges_of, mode_of};
 use crate::snapshot::{PolicySnapshot, ReloadError};
+use crate::sold::standing_of;
 use permits::LoadedPermits;
 pub(crate) use permits::held_row;
 
@@ -116,6 +119,7 @@ impl Engine {
             counters: Counters::default(),
             latest: Timestamp::EPOCH,
             meters: if parts.shared.is_none() { Counted::Here } else { Counted::Elsewhere },
+            deleted: RefCell::default(),
         };
         let mut done = 0;
         let from = replay.checkpoint.position;
@@ -159,6 +163,7 @@ impl Engine {
         let finished = permits.finished;
         let found = Found { snapshot, meters, names, idempotency, saved, blocks, time_mark, finished };
         let engine = Self::assemble(parts, found, clock);
+        engine.block_lost().map_err(RecoverError::Spool)?;
         // No record says it, so only the next checkpoint keeps it.
         rebuilt.into_iter().for_each(|home| engine.watch.touched.add(home));
         Ok((engine, recovered))
@@ -216,6 +221,8 @@ struct Replay<'r> {
     counters: Counters,
     latest: Timestamp,
     meters: Counted,
+    /// The plans of accounts that were deleted.
+    deleted: RefCell<BTreeMap<u64, Option<Arc<Plan>>>>,
 }
 
 /// Where usage is counted.
@@ -226,6 +233,16 @@ enum Counted {
 }
 
 impl Replay<'_> {
+    /// Whether something was recorded under the billed quota that a plan has now.
+    fn limits_of(&self, record: &Record, plan: &Plan) -> Limits {
+        let is_the_same = match record.billed {
+            // An older version did not say.
+            BilledPrint::UNKNOWN => self.sells_the_same(record.tier, plan),
+            billed => billed == billed_print(plan),
+        };
+        if is_the_same { Limits::OfNow } else { Limits::OfThen }
+    }
+
     /// Whether a tier includes as much as a plan before overage is billed.
     fn sells_the_same(&self, tier: u32, plan: &Plan) -> bool {
         let included = |plan: &Plan| plan.tariff.limits().find_map(Limit::included);
@@ -257,14 +274,22 @@ impl Replay<'_> {
         self.charge(record);
     }
 
-    /// The plan of an account, or of clients in this tier. An account that was deleted has no meters to count into.
+    /// The plan of an account, or of clients in this tier. One that was deleted is billed under the plan that it had.
     fn plan_of(&self, account: u64, tier: u32) -> Option<Arc<Plan>> {
         let meters = &self.checkpoint.meters;
         if account == 0 {
             return self.snapshot.client_plan_of_number(tier, meters, self.names);
         }
-        let account = self.directory.account_by_serial(account)?;
-        self.snapshot.plan_of(&account.standing.load(), meters, self.names, &self.counters)
+        let plan = |standing: &Standing| self.snapshot.plan_of(standing, meters, self.names, &self.counters);
+        if let Some(account) = self.directory.account_by_serial(account) {
+            return plan(&account.standing.load());
+        }
+        let mut deleted = self.deleted.borrow_mut();
+        let found = deleted.entry(account).or_insert_with(|| {
+            let record = self.directory.account_record_here(account).ok().flatten();
+            record.as_ref().and_then(standing_of).and_then(|standing| plan(&standing))
+        });
+        found.clone()
     }
 
     /// Charges the meters of a record with it.
@@ -281,7 +306,7 @@ impl Replay<'_> {
             which: charges_of(record, &plan.tariff),
             slot: SlotId(0),
         };
-        let limits = if self.sells_the_same(record.tier, &plan) { Limits::OfNow } else { Limits::OfThen };
+        let limits = self.limits_of(record, &plan);
         let meters = &self.checkpoint.meters;
         meters.settle_recorded(&plan.tariff.plan(&request), record.overage, limits);
     }

@@ -10,6 +10,7 @@ use sluicegate_core::rule::{Amount, Rule};
 use sluicegate_core::tariff::{Charges, LimitPlaces, Tariff};
 use sluicegate_ledger::{Flags, Kind, Record, Settlement};
 
+use crate::clock::STEP_MAX;
 use crate::permit::{Permit, SameBy, Settles, others_than};
 
 /// How the difference between what was reserved and what a request cost is settled.
@@ -66,15 +67,29 @@ impl Difference {
     }
 
     /// The record of it, where one without it would be this.
+    ///
+    /// A charge that lies ahead of now was made under a wrong clock. An excess counts now, in the meters and in the
+    /// ledger. What is given back is given back to its charge in the ledger, and to no meter: none has it.
     pub(crate) fn recorded(&self, record: Record) -> Record {
-        Record { settlement: self.settlement, flags: self.flags, ..record }
+        let record = Record { settlement: self.settlement, flags: self.flags, ..record };
+        if record.charged_at <= record.at.plus(STEP_MAX) {
+            return record;
+        }
+        match record.kind {
+            Kind::Charge | Kind::Correction => Record { charged_at: record.at, ..record },
+            Kind::Refund => {
+                let settlement = Settlement { skipped: LimitPlaces::ALL, ..record.settlement };
+                Record { settlement, ..record }
+            }
+        }
     }
 }
 
 /// What counting a record does with the meters.
 pub(crate) fn mode_of(record: &Record) -> Mode {
     match record.kind {
-        Kind::Charge | Kind::Correction => Mode::Force,
+        // Also a charge, which may be settled long after it was made.
+        Kind::Charge | Kind::Correction => Mode::Correct { charged_at: record.charged_at },
         Kind::Refund => {
             // What older programs recorded was all that was reserved, as far as anybody knows.
             let reserved = record.settlement.reserved.max(record.cost);

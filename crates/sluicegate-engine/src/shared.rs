@@ -3,7 +3,9 @@
 mod claim;
 mod fallback;
 mod finish;
+mod in_force;
 mod journal;
+mod lost;
 mod renew;
 mod turns;
 
@@ -16,7 +18,7 @@ use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::Position;
 use sluicegate_store::meters::MeterTable;
 use sluicegate_store::redis::{
-    Homes, Link, Meters, NameUse, NodeId, Owed, PermitClaims, RequestName, TimeBound,
+    Billed, Homes, Link, Meters, NameUse, NodeId, Owed, PermitClaims, RequestName, TimeBound,
 };
 use tokio::runtime::Handle;
 
@@ -26,7 +28,9 @@ use crate::permit::{FinishedPermits, Permit, PermitName};
 use claim::Claiming;
 use fallback::Fallbacks;
 pub(crate) use fallback::{is_closed, is_owed};
+use in_force::InForce;
 use journal::Journal;
+use lost::LostCalls;
 use turns::Turns;
 
 /// How many finished permits a node knows without asking the store.
@@ -69,22 +73,30 @@ pub(crate) struct Shared {
     claiming: Claiming,
     /// Some of those that were finished lately, so that their repeats need not ask the store.
     recent: FinishedPermits,
+    /// Calls that were cut off.
+    lost: LostCalls,
+    /// What the store is still to be told before more is admitted.
+    pub(crate) in_force: InForce,
 }
 
 impl Shared {
     /// Must be called within a tokio runtime. The records before `tail` are those of earlier processes.
     pub(crate) fn new(parts: SharedParts, tail: Position) -> Self {
+        let journal = Journal::new(parts.journal, parts.node);
+        parts.homes.tell_undone(journal.news());
         Self {
             homes: parts.homes,
             node: parts.node,
             runtime: Handle::current(),
-            journal: Journal::new(parts.journal, parts.node),
+            journal,
             fallbacks: Fallbacks::default(),
             turns: Turns::default(),
             time_bound: parts.time_bound,
             claims: PermitClaims::new(parts.blocks),
             claiming: Claiming::new(tail),
             recent: FinishedPermits::with_max(RECENT_MAX),
+            lost: LostCalls::default(),
+            in_force: InForce::default(),
         }
     }
 
@@ -102,13 +114,15 @@ impl Shared {
 
     /// What is asked of the store about a request under a plan.
     pub(crate) fn owed(&self, plan: &Arc<Plan>, request: Request) -> Owed {
-        Owed { plan: Arc::clone(plan), request, holder: self.node, name: None, hold: None }
+        Owed { plan: Arc::clone(plan), request, holder: self.node, name: None, hold: None, billed: None }
     }
 
     /// What is asked of the store about the request of a permit, whose slot may be a service's.
     pub(crate) fn owed_by(&self, permit: &Permit, request: Request) -> Owed {
         let holder = permit.slot.holder.map_or(self.node, NodeId);
-        Owed { holder, ..self.owed(&permit.plan, request) }
+        let Permit { account, key, decision, .. } = *permit;
+        let billed = (account != 0).then_some(Billed { account, key, decision: decision.0, overage: 0 });
+        Owed { holder, billed, ..self.owed(&permit.plan, request) }
     }
 }
 

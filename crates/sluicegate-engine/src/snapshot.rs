@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use sluicegate_core::file;
 use sluicegate_core::file::Problem;
 use sluicegate_core::plan::SubjectClass;
-use sluicegate_core::policy::{Blocks, Conduct, Policy, RouteIndex, Tier, TierName};
+use sluicegate_core::policy::{Blocks, Conduct, LedgerSettings, Policy, RouteIndex, Tier, TierName};
 use sluicegate_core::rule::TokenBucket;
 use sluicegate_core::tariff::{AccountCalendar, Plan};
 use sluicegate_core::time::Nanos;
@@ -296,10 +296,33 @@ impl PolicySnapshot {
     pub(crate) fn check_custom(&self, account: &str, standing: &Standing) -> Result<(), ReloadError> {
         let Some(body) = &standing.custom else { return Ok(()) };
         match file::read_tier(body.as_bytes(), &standing.tier, &self.policy.routes) {
-            Ok(_) => Ok(()),
+            Ok(tier) => {
+                let needed = LedgerSettings::raw_needed(tier.limits.iter().map(|entry| &entry.limit));
+                if needed > self.policy.ledger.raw {
+                    tracing::warn!(
+                        account,
+                        raw_days = days(self.policy.ledger.raw),
+                        needed_days = days(needed),
+                        "`ledger.raw` is too short for the negotiated quota of an account: its longest window and 3 \
+                         days; records are kept for that long all the same"
+                    );
+                }
+                Ok(())
+            }
             Err(problems) => Err(ReloadError::Custom { account: account.to_owned(), problems }),
         }
     }
+
+    /// Whether what was negotiated with accounts has to be looked at, because the policy before was another in what it
+    /// depends on.
+    pub(crate) fn may_concern_custom(&self, before: &Policy) -> bool {
+        self.policy.routes != before.routes || self.policy.ledger.raw < before.ledger.raw
+    }
+}
+
+/// Whole days, rounded up.
+fn days(duration: Nanos) -> u64 {
+    duration.0.div_ceil(86_400_000_000_000)
 }
 
 fn shared_name(tier: &Tier, calendar: &AccountCalendar) -> PlanName {

@@ -57,8 +57,9 @@ pub struct Exported {
     pub open: Hour,
 }
 
-/// Writes the usage that `query` asks for, whatever its step. What is in the spool and not in the book yet is not in
-/// it. `node` is part of the ids of events.
+/// Writes the usage that `query` asks for, whatever its step: as a table what was charged in its quarters, as events
+/// what was recorded in them. What is in the spool and not in the book yet is not in it. `node` is part of the ids of
+/// events.
 pub fn export(
     book: &Book,
     query: &Query,
@@ -68,12 +69,11 @@ pub fn export(
 ) -> Result<Exported, ExportError> {
     let open = book.standing()?.map_or(Hour::FIRST, |standing| standing.open);
     let closed = Quarter::first_of(open);
-    let end = if format.is_events() { query.quarters.end.min(closed) } else { query.quarters.end };
     // Events go to customers by the ids that these have there, also after the account was deleted here.
     let mut lexicon = if format.is_events() { Lexicon::new(names) } else { Lexicon::marking_deleted(names) };
     let mut sheet = Sheet::new(format, node, out)?;
     let mut exported = Exported { open, ..Exported::default() };
-    book.each_row(query.quarters.start..end, |row| -> Result<(), ExportError> {
+    let each = |row: Row| -> Result<(), ExportError> {
         if is_wanted(query, &row) {
             match sheet.write(lexicon.name(&row)?)? {
                 Written::Yes => exported.rows += 1,
@@ -81,7 +81,13 @@ pub fn export(
             }
         }
         Ok(())
-    })?;
+    };
+    if format.is_events() {
+        // By when they were recorded: exports of successive hours send each event once, however late it came.
+        book.each_row(query.quarters.start..query.quarters.end.min(closed), each)?;
+    } else {
+        book.each_row_by_charge(query.quarters.clone(), each)?;
+    }
     sheet.finish()?;
     Ok(exported)
 }

@@ -137,6 +137,8 @@ impl Ledger {
     /// Opens the hours again that were closed by a clock that was later than `latest`, and counts what was recorded
     /// since in its own hour.
     pub fn reopen(&self, spool: &Spool, latest: Timestamp, now: Timestamp) -> Result<Reopened, RepairError> {
+        // Also what was recorded last, ahead of the time that holds now.
+        self.book.roll(spool)?;
         let reopened = self.book.reopen(latest, now, |from| {
             // Counting goes on with a damaged chain.
             let _ = self.with_chain(|chain| chain.allow_reopening(from, now));

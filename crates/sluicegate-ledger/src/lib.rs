@@ -17,7 +17,7 @@ pub mod usage;
 pub use hour::Hour;
 pub use ledger::{Ledger, LedgerSettings};
 pub use quarter::Quarter;
-pub use record::{Flags, Idempotency, Kind, RECORD_BYTES, Record, Settlement, Unit};
+pub use record::{BilledPrint, Flags, Idempotency, Kind, LostCall, RECORD_BYTES, Record, Settlement, Unit};
 pub use spool::{
     FlushFailed, Full, Health, OpenError, Position, ReadError, ReadReport, Reservation, SegmentExtent, Spool,
     SpoolSettings,

@@ -55,8 +55,24 @@ impl Totals {
         self.0.keys().all(|(_, hour)| hour.is_some())
     }
 
-    /// What the book says in the rows that are wanted.
-    pub fn of_book(
+    /// What was recorded in these hours.
+    pub fn recorded(
+        book: &Book,
+        hours: std::ops::Range<Hour>,
+        names: &dyn Names,
+    ) -> Result<Self, ExportError> {
+        let mut lexicon = Lexicon::new(names);
+        let mut totals = Self::default();
+        book.each_row(quarters_of(&hours), |row| -> Result<(), ExportError> {
+            let account = lexicon.account(row.key.account)?;
+            totals.add(account.as_deref().unwrap_or_default(), Some(row.key.hour()), row.sums.total());
+            Ok(())
+        })?;
+        Ok(totals)
+    }
+
+    /// What was charged in these hours, with later corrections, in the rows that are wanted.
+    pub fn charged(
         book: &Book,
         hours: std::ops::Range<Hour>,
         names: &dyn Names,
@@ -64,12 +80,12 @@ impl Totals {
     ) -> Result<Self, ExportError> {
         let mut lexicon = Lexicon::new(names);
         let mut totals = Self::default();
-        book.each_row(quarters_of(&hours), |row| -> Result<(), ExportError> {
+        book.each_row_by_charge(quarters_of(&hours), |row| -> Result<(), ExportError> {
             if !is_wanted(&row.key) {
                 return Ok(());
             }
-            let account = lexicon.account(row.key.account)?;
-            totals.add(account.as_deref().unwrap_or_default(), Some(row.key.hour()), row.sums.total());
+            let (account, hour) = (lexicon.account(row.key.account)?, row.key.charge_quarter().hour());
+            totals.add(account.as_deref().unwrap_or_default(), Some(hour), row.sums.total());
             Ok(())
         })?;
         Ok(totals)

@@ -11,7 +11,10 @@ use sluicegate_core::time::{Nanos, Timestamp};
 
 use crate::spool::Position;
 
+mod billed;
 pub(crate) mod layout;
+
+pub use billed::BilledPrint;
 
 /// How much room a record takes on disk.
 pub const RECORD_BYTES: usize = layout::SLOT_BYTES;
@@ -104,6 +107,9 @@ impl Flags {
     /// This node is about to claim a permit in the shared store, to settle the difference that this says: see
     /// [`Record::claims`]. Nothing was used or given back with it.
     pub const CLAIMS: Self = Self(1 << 9);
+    /// The call of the shared store that asked for this was cut off, and nobody knows yet what it did: see
+    /// [`Record::lost_call`]. Nothing was used or given back with it.
+    pub const DOUBT: Self = Self(1 << 10);
 
     /// The set as a number in files.
     pub const fn to_bits(self) -> u16 {
@@ -150,6 +156,7 @@ impl fmt::Debug for Flags {
             (Self::HELD, "HELD"),
             (Self::FINISHED, "FINISHED"),
             (Self::CLAIMS, "CLAIMS"),
+            (Self::DOUBT, "DOUBT"),
         ];
         let mut rest = self.0;
         let mut separator = "";
@@ -174,6 +181,19 @@ pub struct Settlement {
     pub skipped: LimitPlaces,
 }
 
+/// A call of the shared store that was cut off, as far as one request is concerned.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LostCall {
+    /// The number of the call.
+    pub seq: u64,
+    /// The place of the request among those that it asked for.
+    pub place: u16,
+    /// What it asked to be charged.
+    pub cost: u64,
+    /// The name of the request, if it has one.
+    pub name: Option<Idempotency>,
+}
+
 /// What was charged, to whom, when.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Record {
@@ -181,7 +201,7 @@ pub struct Record {
     pub kind: Kind,
     /// When it was decided.
     pub at: Timestamp,
-    /// When the original was charged; for a charge the same as `at`.
+    /// When the original was charged; for a charge the same as `at`. Of a [lost call](Record::lost_call), its number.
     pub charged_at: Timestamp,
     /// The id of the decision.
     pub decision: u128,
@@ -212,6 +232,8 @@ pub struct Record {
     pub flags: Flags,
     /// Of a refund or a correction.
     pub settlement: Settlement,
+    /// Under which billed quota it was settled.
+    pub billed: BilledPrint,
 }
 
 impl Record {
@@ -231,7 +253,8 @@ impl Record {
 
     /// The name that the request was sent with.
     pub fn name(&self) -> Option<Idempotency> {
-        let is_other = self.flags.contains(Flags::SETTLES) || self.flags.contains(Flags::CLAIMS);
+        let others = [Flags::SETTLES, Flags::CLAIMS, Flags::DOUBT];
+        let is_other = others.into_iter().any(|other| self.flags.contains(other));
         self.idempotency.filter(|_| !is_other)
     }
 
@@ -274,6 +297,23 @@ impl Record {
         Self { cost: 0, overage: 0, idempotency, flags, ..self }
     }
 
+    /// That the call of the shared store that was to charge this was cut off.
+    #[must_use]
+    pub fn in_doubt(self, seq: u64, place: u16) -> Self {
+        let settlement = Settlement { reserved: self.cost, skipped: LimitPlaces::from_bits(place) };
+        let (kind, flags) = (Kind::Correction, Flags::DOUBT);
+        let charged_at = Timestamp::from_nanos(seq);
+        Self { kind, charged_at, cost: 0, overage: 0, settlement, flags, ..self }
+    }
+
+    /// The call that was cut off, if this says so.
+    pub fn lost_call(&self) -> Option<LostCall> {
+        let Settlement { reserved: cost, skipped } = self.settlement;
+        let seq = self.charged_at.as_nanos();
+        let lost = LostCall { seq, place: skipped.to_bits(), cost, name: self.idempotency };
+        self.flags.contains(Flags::DOUBT).then_some(lost)
+    }
+
     /// What is recorded if the claim that this announces succeeds.
     pub fn claims(&self) -> Option<Self> {
         let flags = self.flags.without(Flags::CLAIMS) | Flags::OWED | Flags::FINISHED;
@@ -286,6 +326,14 @@ impl Record {
 }
 
 impl Record {
+    /// When the charge was made that this is about: in its period this counts.
+    pub const fn first_charged_at(&self) -> Timestamp {
+        match self.kind {
+            Kind::Charge => self.at,
+            Kind::Refund | Kind::Correction => self.charged_at,
+        }
+    }
+
     /// The number of the key together with its environment, as limits want it; nothing: there is no key.
     pub fn tagged_key_number(&self) -> Option<NonZeroU32> {
         NonZeroU32::new(self.key_number).map(|number| self.env.tag(number))
@@ -295,6 +343,40 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lost_call_says_what_it_asked_for_and_nothing_else() {
+        let name = Some(Idempotency { key: 8, request: 9 });
+        let charge = Record { idempotency: name, cost: 5, ..empty() };
+        let lost = charge.in_doubt(1 << 52, 255);
+        let call = LostCall { seq: 1 << 52, place: 255, cost: 5, name };
+        assert_eq!((lost.lost_call(), charge.lost_call()), (Some(call), None));
+        assert_eq!((lost.cost, lost.overage, lost.name(), lost.held_for()), (0, 0, None, None));
+        assert_eq!((lost.finished(), lost.settles(), lost.claims()), (None, None, None));
+    }
+
+    fn empty() -> Record {
+        Record {
+            kind: Kind::Charge,
+            at: Timestamp::from_secs(20),
+            charged_at: Timestamp::from_secs(20),
+            decision: 1,
+            home: HomeId(2),
+            account: 3,
+            key: 4,
+            key_number: 5,
+            route: 6,
+            tier: 7,
+            env: KeyEnv::Live,
+            unit: Unit::Requests,
+            cost: 1,
+            overage: 0,
+            idempotency: None,
+            flags: Flags::NONE,
+            settlement: Settlement::default(),
+            billed: BilledPrint::UNKNOWN,
+        }
+    }
 
     #[test]
     fn what_claims_a_permit_says_what_it_settles_and_nothing_else() {
@@ -316,6 +398,7 @@ mod tests {
             idempotency,
             flags: Flags::FINISHED | Flags::OWED,
             settlement: Settlement { reserved: 5, skipped: LimitPlaces::from_bits(9) },
+            billed: BilledPrint::NOTHING,
         };
         let name = Some(Idempotency { key: 8, request: 9 });
         for (record, settled) in [

@@ -1,7 +1,8 @@
 //! Usage by the quarter of an hour: what records of the spool come to, for each account, key, route and tier.
 //!
-//! A record is counted once, in the quarter in which it was decided, or, if its hour is closed already, in the first
-//! that is not. A closed hour never changes again.
+//! A record is counted once, in a row of the quarter in which it was decided, or, if its hour is closed already, of the
+//! first that is not. A closed hour never changes again. A row of refunds or corrections says in which quarter their
+//! charge was made: there they count, whenever they were recorded.
 
 mod book;
 mod close;

@@ -12,7 +12,9 @@ use rustix::thread::{SecureComputingMode, set_secure_computing_mode};
 use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Flags, Idempotency, Kind, Position, Record, Settlement, Spool, SpoolSettings, Unit};
+use sluicegate_ledger::{
+    BilledPrint, Flags, Idempotency, Kind, Position, Record, Settlement, Spool, SpoolSettings, Unit,
+};
 
 struct Counting;
 
@@ -71,6 +73,7 @@ fn append_all(spool: &Spool) {
             idempotency: Some(Idempotency { key: number, request: 1 }),
             flags: Flags::NONE,
             settlement: Settlement::default(),
+            billed: BilledPrint::UNKNOWN,
         };
         drop(spool.reserve().unwrap());
         spool.reserve().unwrap().append(&record);

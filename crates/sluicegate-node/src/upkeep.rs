@@ -119,6 +119,7 @@ impl Upkeep {
         handle.spawn(async move { claims.keep_claims().await });
         handle.spawn(async move { thresholds.keep_thresholds().await });
         handle.spawn(ask_store_time(Arc::clone(engine)));
+        handle.spawn(set_right_after_steps(Arc::clone(books)));
         Ok(Self { threads: vec![beat, saves, tends, alerts], runtime })
     }
 
@@ -206,6 +207,17 @@ async fn ask_store_time(engine: Arc<Engine>) {
     while engine.is_shared() {
         ticks.tick().await;
         engine.ask_store_time().await;
+    }
+}
+
+/// Counts again what steps of clocks have put in doubt, for as long as it is polled.
+async fn set_right_after_steps(books: Arc<Books>) {
+    let mut counting = Trouble::new("meters could not be counted again after a step of a clock");
+    let mut ticks = tokio::time::interval(BEAT);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        counting.note(books.set_right_after_steps().await);
     }
 }
 

@@ -4,6 +4,7 @@ mod array;
 mod beside;
 mod cell;
 mod entries;
+mod form;
 mod home;
 mod image;
 mod list;

@@ -17,7 +17,10 @@ mod permits;
 mod time_bound;
 mod wire;
 
-pub use homes::{Away, BreakerSettings, Count, Expiry, Homes, HomesCounters, HomesSettings, Owed, StoreMode};
+pub use homes::{
+    Away, Billed, BreakerSettings, Count, Expiry, Homes, HomesCounters, HomesSettings, NotSettled, Owed,
+    SentIn, StoreMode, Undone,
+};
 pub use link::{Address, BadAddress, Link, LinkError, LinkOptions, Password, QueryError};
 pub use meters::{
     Applied, Ask, CallError, HomeCall, Meters, NameUse, NodeId, RequestName, Resolved, Seq, Settled,

@@ -10,6 +10,7 @@ mod concurrency;
 mod home;
 mod meter;
 mod overage;
+mod past;
 mod sliding_entries;
 mod sliding_window;
 #[cfg(test)]
@@ -100,7 +101,7 @@ pub struct Charge {
     pub meter: u64,
     /// The rule as it stands now.
     pub rule: Rule,
-    /// What it protects; the model expects charges in this order and does not look further at it.
+    /// What it protects; the model expects charges in this order. Rates per fixed window keep no period before.
     pub axis: Axis,
     /// What happens to what lies above the limit. Means nothing but a refusal for token buckets and slots, and is
     /// counted for a bill only where there are periods: in fixed windows and calendars.
@@ -124,6 +125,17 @@ pub enum Mode {
     Peek,
     /// Charge what has happened already, fit or not. Only slots may refuse it.
     Force,
+    /// The same for more of what was charged then, in nanoseconds.
+    Correct {
+        /// When.
+        charged_at: u64,
+    },
+}
+
+impl Mode {
+    fn is_forced(self) -> bool {
+        matches!(self, Mode::Force | Mode::Correct { .. })
+    }
 }
 
 /// What a meter says after the call; `next` and `reset` in nanoseconds.

@@ -9,6 +9,7 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use sluicegate_core::grpc_status;
 
+use crate::grpc::Protocol;
 use crate::guard::InFlight;
 
 pin_project! {
@@ -18,6 +19,7 @@ pin_project! {
         #[pin]
         kind: Kind<B>,
         held: Option<InFlight>,
+        protocol: Protocol,
     }
 }
 
@@ -31,13 +33,14 @@ pin_project! {
 }
 
 impl<B> GuardedBody<B> {
-    pub(crate) fn inner(body: B, held: Option<InFlight>) -> Self {
-        Self { kind: Kind::Inner { body }, held }
+    pub(crate) fn inner(body: B, held: Option<InFlight>, protocol: Protocol) -> Self {
+        Self { kind: Kind::Inner { body }, held, protocol }
     }
 
     /// A body that is there already.
     pub fn text(text: Bytes) -> Self {
-        Self { kind: Kind::Text { text: Some(text).filter(|text| !text.is_empty()) }, held: None }
+        let text = Some(text).filter(|text| !text.is_empty());
+        Self { kind: Kind::Text { text }, held: None, protocol: Protocol::Http }
     }
 }
 
@@ -55,6 +58,7 @@ impl<B: Body<Data = Bytes>> Body for GuardedBody<B> {
             KindProjection::Text { text } => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
         };
         if let Poll::Ready(Some(Ok(frame))) = &polled
+            && *this.protocol == Protocol::Grpc
             && let (Some(trailers), Some(held)) = (frame.trailers_ref(), &this.held)
             && grpc_status::is_server_failure(trailers)
         {

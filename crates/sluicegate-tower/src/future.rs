@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use crate::body::GuardedBody;
-use crate::grpc::RefusalStatus;
+use crate::grpc::{Protocol, RefusalStatus};
 use crate::merge::merge;
 use crate::passing::{Carried, Passing};
 
@@ -111,12 +111,13 @@ fn end_passage<R>(_: Option<&mut Carried>, _: Option<&Response<R>>) {}
 /// The service's answer, with what the limits say.
 fn answer<R>(mut response: Response<R>, carried: Option<Carried>) -> Response<GuardedBody<R>> {
     let mut held = None;
+    let protocol = carried.as_ref().map_or(Protocol::Http, |carried| carried.protocol);
     if let Some(carried) = carried {
         if let Some(said) = &carried.said {
             merge(response.headers_mut(), said);
         }
         if let Some(held) = &carried.held {
-            held.answered(RefusalStatus::to_finish(&response));
+            held.answered(RefusalStatus::to_finish(&response, protocol));
         }
         #[cfg(feature = "remote")]
         if let Some(undecided) = carried.undecided {
@@ -124,5 +125,5 @@ fn answer<R>(mut response: Response<R>, carried: Option<Carried>) -> Response<Gu
         }
         held = carried.held;
     }
-    response.map(|body| GuardedBody::inner(body, held))
+    response.map(|body| GuardedBody::inner(body, held, protocol))
 }

@@ -19,6 +19,22 @@ pub struct GrpcCall {
     content_type: HeaderValue,
 }
 
+/// What a request is, which says where the status of its answer stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Protocol {
+    /// Any request: the status of HTTP is all there is.
+    Http,
+    /// A gRPC call: it may fail with 200.
+    Grpc,
+}
+
+impl Protocol {
+    /// Of a request.
+    pub(crate) fn of(method: &Method, headers: &HeaderMap) -> Self {
+        if GrpcCall::of(method, headers).is_some() { Self::Grpc } else { Self::Http }
+    }
+}
+
 /// Why a gRPC call is refused.
 #[derive(Clone, Copy, Debug)]
 pub struct GrpcRefusal<'a> {
@@ -85,10 +101,11 @@ impl RefusalStatus {
     }
 
     /// The status to finish a request with. A gRPC call that failed at the service is answered with 200; it counts as a
-    /// 500.
-    pub(crate) fn to_finish<B>(response: &Response<B>) -> StatusCode {
+    /// 500. What an answer to any other request says of gRPC means nothing.
+    pub(crate) fn to_finish<B>(response: &Response<B>, protocol: Protocol) -> StatusCode {
         let status = Self::of(response);
-        if status.is_success() && grpc_status::is_server_failure(response.headers()) {
+        let is_call = protocol == Protocol::Grpc;
+        if is_call && status.is_success() && grpc_status::is_server_failure(response.headers()) {
             return StatusCode::INTERNAL_SERVER_ERROR;
         }
         status

@@ -21,7 +21,7 @@ use crate::body::GuardedBody;
 use crate::decision_slot::DecisionSlot;
 use crate::denial::denial;
 use crate::future::ResponseFuture;
-use crate::grpc::GrpcCall;
+use crate::grpc::{GrpcCall, Protocol};
 use crate::guard::InFlight;
 use crate::introduce::{Introduction, introduce};
 use crate::passage::Passage;
@@ -246,6 +246,7 @@ fn pass<B, R>(
         request.extensions_mut().insert(crate::Decision::embedded(&mut decision, engine));
     }
     let carried = Carried {
+        protocol: Protocol::of(request.method(), request.headers()),
         said,
         held,
         passage,

@@ -3,6 +3,7 @@
 use http::{Request, Response};
 
 use crate::body::GuardedBody;
+use crate::grpc::Protocol;
 use crate::guard::InFlight;
 use crate::said::Said;
 
@@ -16,6 +17,8 @@ pub(crate) struct Carried {
     pub(crate) passage: Option<crate::passage::Passage>,
     #[cfg(feature = "remote")]
     pub(crate) undecided: Option<crate::remote::Undecided>,
+    /// What the request is.
+    pub(crate) protocol: Protocol,
 }
 
 #[cfg(feature = "embedded")]
@@ -23,6 +26,7 @@ impl Carried {
     /// Of a request that this layer has not decided on.
     pub(crate) fn nothing() -> Self {
         Self {
+            protocol: Protocol::Http,
             said: None,
             held: None,
             passage: None,

@@ -3,7 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use sluicegate_core::file::read_tier;
-use sluicegate_core::policy::{Bypass, Routes, TierName};
+use sluicegate_core::policy::{Bypass, LedgerSettings, Policy, TierName};
+use sluicegate_core::time::Nanos;
 use sluicegate_store::directory::{AccountId, CustomBody};
 
 use super::change::{Change, ChangeParams, ChangedBody};
@@ -36,7 +37,7 @@ pub(crate) async fn custom(
     change: Change,
     JsonText(body): JsonText,
 ) -> Result<Json<ChangedBody>, Problem> {
-    let (tier, body) = read(&body, &id, &admin.engine.policy().policy().routes)?;
+    let (tier, body) = read(&body, &id, admin.engine.policy().policy())?;
     let now = call.now;
     if change == Change::Preview {
         return ChangedBody::preview(&id, tier, Some(body), &admin, now).await.map(Json);
@@ -45,13 +46,13 @@ pub(crate) async fn custom(
     Ok(Json(ChangedBody::done(account, &admin, now).await))
 }
 
-fn read(bytes: &[u8], id: &AccountId, routes: &Routes) -> Result<(TierName, CustomBody), Problem> {
+fn read(bytes: &[u8], id: &AccountId, policy: &Policy) -> Result<(TierName, CustomBody), Problem> {
     // Its size before its meaning, which takes longer.
     let body = CustomBody::new(String::from_utf8_lossy(bytes))?;
     let Some(name) = TierName::new(&format!("{}{id}", TierName::CUSTOM_PREFIX)) else {
         return Err(wrong("id", "cannot be part of a tier's name"));
     };
-    let tier = read_tier(bytes, &name, routes).map_err(|problems| {
+    let tier = read_tier(bytes, &name, &policy.routes).map_err(|problems| {
         let detail = problems.first().map_or_else(String::new, |first| {
             format!("Line {}, column {}: {}.", first.place.line, first.place.column, first.message)
         });
@@ -61,6 +62,17 @@ fn read(bytes: &[u8], id: &AccountId, routes: &Routes) -> Result<(TierName, Cust
     if tier.bypass == Bypass::Yes {
         // Whoever passes without limits has to be seen in the policy file.
         return Err(wrong("bypass", "is not for negotiated tiers; give the account a tier that has it"));
+    }
+    let needed = LedgerSettings::raw_needed(tier.limits.iter().map(|entry| &entry.limit));
+    if needed > policy.ledger.raw {
+        let days = |duration: Nanos| duration.0.div_ceil(86_400_000_000_000);
+        let detail = format!(
+            "A quota of this tier counts for longer than single records are kept: `ledger.raw` of the policy is {} \
+             days, and must be at least {} days, its longest quota window and 3 days.",
+            days(policy.ledger.raw),
+            days(needed)
+        );
+        return Err(Problem::new(Error::InvalidTier, detail));
     }
     Ok((name, body))
 }

@@ -227,7 +227,8 @@ pub(crate) async fn reconcile(
         Against::Meters => {
             let account = books.query(&query.asked).await?.account;
             let others = others(&bill)?;
-            let alone = flag("alone", query.own(3))? || !others.is_empty() || !admin.engine.is_shared();
+            // Others that were asked and have recorded nothing are said to be there by the header alone.
+            let alone = flag("alone", query.own(3))? || !bill.is_empty() || !admin.engine.is_shared();
             let Repaired { compared, repaired } = if !repair {
                 Repaired { compared: books.quotas(account, &others).await?, repaired: 0 }
             } else if alone {

@@ -36,7 +36,7 @@ pub(crate) struct UsageBody {
     /// What was given back.
     #[schema(example = 6)]
     refunded: i64,
-    /// What of the total was recorded when its hour was closed already.
+    /// What of the total was recorded when the hour of its charge was closed already.
     #[schema(example = 0)]
     late: i64,
     /// What of the total was decided while the store was away.
@@ -47,7 +47,7 @@ pub(crate) struct UsageBody {
     test: i64,
     /// The same by time, in order, without the parts in which nothing happened.
     series: Vec<PointBody>,
-    /// What comes before it is closed, and never changes again; null if nothing is closed yet.
+    /// What was recorded before it is closed, and never changes again; null if nothing is closed yet.
     #[schema(required, format = DateTime, example = "2026-11-16T08:00:00Z")]
     open_from: Option<String>,
     /// Damaged records that are in no sum. If it is not 0, `sluicegate audit verify` tells more.

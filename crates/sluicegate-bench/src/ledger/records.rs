@@ -7,7 +7,7 @@ use anyhow::Result;
 use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Flags, Kind, Record, Settlement, Spool, Unit};
+use sluicegate_ledger::{BilledPrint, Flags, Kind, Record, Settlement, Spool, Unit};
 
 use crate::timing::stopwatch;
 
@@ -70,6 +70,7 @@ impl Pattern {
             idempotency: None,
             flags: Flags::NONE,
             settlement: Settlement::default(),
+            billed: BilledPrint::UNKNOWN,
         }
     }
 }

@@ -35,7 +35,14 @@ pub(super) struct HotCaller {
 impl Caller for HotCaller {
     async fn call(&mut self) -> Result<u64> {
         let request = request(self.home, now(&self.clock)?);
-        let owed = Owed { plan: self.ours.plan.clone(), request, holder: NODE, name: None, hold: None };
+        let owed = Owed {
+            plan: self.ours.plan.clone(),
+            request,
+            holder: NODE,
+            name: None,
+            hold: None,
+            billed: None,
+        };
         ensure_admitted(&self.homes.settle(owed).await?)?;
         Ok(1)
     }

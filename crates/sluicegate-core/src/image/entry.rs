@@ -12,6 +12,9 @@ use crate::time::{Nanos, Window};
 const VERSION: u8 = 1;
 /// Of limits whose overage is billed.
 const VERSION_BILLED: u8 = 2;
+/// Of windows and calendars whose meters keep the period before, and whose overage is not billed. Billed ones always
+/// keep it.
+const VERSION_KEPT: u8 = 3;
 
 const TOKEN_BUCKET: u8 = 1;
 const FIXED_WINDOW: u8 = 2;
@@ -22,6 +25,8 @@ const SLIDING_LOG: u8 = 6;
 const CONCURRENCY: u8 = 7;
 const FIXED_WINDOW_BILLED: u8 = 8;
 const CALENDAR_BILLED: u8 = 9;
+const FIXED_WINDOW_KEPT: u8 = 10;
+const CALENDAR_KEPT: u8 = 11;
 
 /// A limit as far as meters depend on it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,21 +38,26 @@ pub struct EntryImage {
     /// What is included in each period before overage is billed. Nothing: none is billed, or it was written by a
     /// version that did not say.
     pub included: Option<Amount>,
+    /// Whether its meters keep the period before the one they count in: not if it was written by a version that did not
+    /// say.
+    pub keeps_past: bool,
 }
 
 impl EntryImage {
     /// What meters that were written under it depend on.
     pub fn terms(&self) -> Terms<'_> {
-        Terms { rule: &self.rule, included: self.included }
+        Terms { rule: &self.rule, included: self.included, keeps_past: self.keeps_past }
     }
 }
 
 /// Appends the image of a limit, as far as meters depend on it. Equal limits have equal images.
 pub fn encode_entry(name: &LimitName, terms: Terms<'_>, into: &mut Vec<u8>) {
-    let Terms { rule, included } = terms;
+    let Terms { rule, included, keeps_past } = terms;
     let (version, kind) = match (included, rule) {
         (Some(_), Rule::FixedWindow(_)) => (VERSION_BILLED, FIXED_WINDOW_BILLED),
         (Some(_), Rule::Calendar { .. }) => (VERSION_BILLED, CALENDAR_BILLED),
+        (None, Rule::FixedWindow(_)) if keeps_past => (VERSION_KEPT, FIXED_WINDOW_KEPT),
+        (None, Rule::Calendar { .. }) if keeps_past => (VERSION_KEPT, CALENDAR_KEPT),
         _ => (VERSION, kind_of(rule)),
     };
     into.extend([version, kind]);
@@ -93,7 +103,9 @@ pub fn decode_entry(image: &[u8]) -> Result<EntryImage, BadImage> {
         (VERSION, kind) => kind,
         (VERSION_BILLED, FIXED_WINDOW_BILLED) => FIXED_WINDOW,
         (VERSION_BILLED, CALENDAR_BILLED) => CALENDAR,
-        (VERSION_BILLED, other) => return Err(BadImage::Kind(other)),
+        (VERSION_KEPT, FIXED_WINDOW_KEPT) => FIXED_WINDOW,
+        (VERSION_KEPT, CALENDAR_KEPT) => CALENDAR,
+        (VERSION_BILLED | VERSION_KEPT, other) => return Err(BadImage::Kind(other)),
         (other, _) => return Err(BadImage::Version(other)),
     };
     let name = LimitName::new(reader.text()?).ok_or(BadImage::Range("a name"))?;
@@ -113,7 +125,7 @@ pub fn decode_entry(image: &[u8]) -> Result<EntryImage, BadImage> {
     };
     let included = if version == VERSION_BILLED { Some(amount(&mut reader)?) } else { None };
     reader.end()?;
-    Ok(EntryImage { name, rule, included })
+    Ok(EntryImage { name, rule, included, keeps_past: version != VERSION })
 }
 
 fn kind_of(rule: &Rule) -> u8 {

@@ -1,8 +1,10 @@
 //! The image of a meter's state.
 
 use super::{BadImage, Reader, put_number};
-use crate::meter::{Meter, RebasedMeter, SmallMeter};
+use crate::meter::{Meter, SmallMeter};
 use crate::overage::OverageBaseline;
+use crate::past::PastPeriod;
+use crate::period_meter::PeriodMeter;
 use crate::rule::sliding_window::TwoCounts;
 use crate::rule::timeline::Timeline;
 use crate::rule::token_bucket::{Tat, TokenBucket};
@@ -12,6 +14,8 @@ use crate::time::Window;
 const VERSION: u8 = 1;
 /// Of meters with a baseline of their overage.
 const VERSION_REBASED: u8 = 2;
+/// Of meters that keep the period before.
+const VERSION_PAST: u8 = 3;
 
 const INSTANT: u8 = 1;
 const COUNT: u8 = 2;
@@ -22,6 +26,9 @@ const SECONDS: u8 = 4;
 const NANOSECONDS: u8 = 5;
 /// A count, and what its overage is counted from.
 const REBASED_COUNT: u8 = 6;
+/// The same, and the period before: its count, its end, what its overage is counted from, and one more than what was
+/// included in it (0: what the limit includes).
+const TWO_PERIODS: u8 = 7;
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 
@@ -50,13 +57,7 @@ pub fn encode_meter(meter: &Meter, rule: &Rule, into: &mut Vec<u8>) -> Written {
             put_number(small.value, into);
             into.extend(small.extra.to_le_bytes());
         }
-        (Meter::Rebased(RebasedMeter { count, baseline }), _) => {
-            into.extend([VERSION_REBASED, REBASED_COUNT]);
-            put_number(count.value, into);
-            into.extend(count.extra.to_le_bytes());
-            put_number(baseline.recorded, into);
-            put_number(baseline.used, into);
-        }
+        (Meter::Period(meter), _) => encode_period(meter, into),
         (Meter::Counts(counts), _) => {
             into.extend([VERSION, TWO_COUNTS]);
             put_number(counts.current, into);
@@ -66,6 +67,24 @@ pub fn encode_meter(meter: &Meter, rule: &Rule, into: &mut Vec<u8>) -> Written {
         (Meter::Timeline(timeline), _) => encode_timeline(timeline, into),
     }
     Written::Image
+}
+
+fn encode_period(PeriodMeter { count, baseline, previous }: &PeriodMeter, into: &mut Vec<u8>) {
+    match previous {
+        None => into.extend([VERSION_REBASED, REBASED_COUNT]),
+        Some(_) => into.extend([VERSION_PAST, TWO_PERIODS]),
+    }
+    put_number(count.value, into);
+    into.extend(count.extra.to_le_bytes());
+    put_number(baseline.recorded, into);
+    put_number(baseline.used, into);
+    if let Some(past) = previous {
+        put_number(past.count, into);
+        into.extend(past.end.to_le_bytes());
+        put_number(past.baseline.recorded, into);
+        put_number(past.baseline.used, into);
+        put_number(past.included.map_or(0, |included| included + 1), into);
+    }
 }
 
 /// Each entry as its distance from the one before, and how much it holds.
@@ -87,6 +106,7 @@ pub fn decode_meter(reader: &mut Reader<'_>, rule: &Rule) -> Result<Meter, BadIm
     match reader.byte()? {
         VERSION => {}
         VERSION_REBASED => return rebased(reader, rule),
+        VERSION_PAST => return two_periods(reader, rule),
         other => return Err(BadImage::Version(other)),
     }
     match (reader.byte()?, rule) {
@@ -112,13 +132,48 @@ fn rebased(reader: &mut Reader<'_>, rule: &Rule) -> Result<Meter, BadImage> {
         (REBASED_COUNT, _) => return Err(BadImage::Algorithm),
         (other, _) => return Err(BadImage::Kind(other)),
     };
-    let count = SmallMeter { value: counted(reader)?, extra: start(reader, window)? };
-    let baseline = OverageBaseline { recorded: counted(reader)?, used: counted(reader)? };
+    let (count, baseline) = period(reader, window)?;
     // Without a baseline it is written as a count: equal values have equal images.
     if baseline == OverageBaseline::NONE {
         return Err(BadImage::Range("a baseline"));
     }
-    Ok(Meter::Rebased(RebasedMeter { count, baseline }))
+    Ok(PeriodMeter { count, baseline, previous: None }.into())
+}
+
+fn two_periods(reader: &mut Reader<'_>, rule: &Rule) -> Result<Meter, BadImage> {
+    let window = match (reader.byte()?, rule) {
+        (TWO_PERIODS, Rule::Calendar { .. }) => None,
+        (TWO_PERIODS, Rule::FixedWindow(rule)) => Some(rule.window),
+        (TWO_PERIODS, _) => return Err(BadImage::Algorithm),
+        (other, _) => return Err(BadImage::Kind(other)),
+    };
+    let (count, baseline) = period(reader, window)?;
+    let past = counted(reader)?;
+    let end = start(reader, window)?;
+    let past_baseline = baseline_of(reader)?;
+    let included = match reader.number()? {
+        0 => None,
+        more if more - 1 <= Amount::MAX => Some(more - 1),
+        _ => return Err(BadImage::Range("what is included")),
+    };
+    if end > count.extra {
+        return Err(BadImage::Range("the end of a period"));
+    }
+    let previous = Some(PastPeriod { count: past, end, baseline: past_baseline, included });
+    Ok(PeriodMeter { count, baseline, previous }.into())
+}
+
+/// A count with the start of its period, and what its overage is counted from.
+fn period(
+    reader: &mut Reader<'_>,
+    window: Option<Window>,
+) -> Result<(SmallMeter, OverageBaseline), BadImage> {
+    let count = SmallMeter { value: counted(reader)?, extra: start(reader, window)? };
+    Ok((count, baseline_of(reader)?))
+}
+
+fn baseline_of(reader: &mut Reader<'_>) -> Result<OverageBaseline, BadImage> {
+    Ok(OverageBaseline { recorded: counted(reader)?, used: counted(reader)? })
 }
 
 fn instant(reader: &mut Reader<'_>, bucket: &TokenBucket) -> Result<Meter, BadImage> {

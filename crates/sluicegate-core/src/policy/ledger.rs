@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::identity::SecretSource;
 use super::url::HttpUrl;
+use crate::limit::Limit;
 use crate::time::Nanos;
 
 /// The record of what was used.
@@ -82,6 +83,12 @@ impl LedgerSettings {
     pub const RAW_MARGIN: Nanos = Nanos::from_secs(3 * 86_400);
     /// A hundred years.
     pub const RETAIN_SECS_MAX: u32 = 36_500 * 86_400;
+
+    /// For how long these limits need single records: meters are counted again from them.
+    pub fn raw_needed<'l>(limits: impl Iterator<Item = &'l Limit>) -> Nanos {
+        let longest = limits.filter_map(Limit::quota_window).max();
+        longest.map_or(Nanos::ZERO, |longest| Nanos(longest.0.saturating_add(Self::RAW_MARGIN.0)))
+    }
 }
 
 impl Default for LedgerSettings {

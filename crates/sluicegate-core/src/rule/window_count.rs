@@ -15,12 +15,14 @@ pub struct WindowCount {
 
 impl Windowed {
     /// The aligned window that `now` lies in.
+    #[inline]
     pub fn aligned(&self, now: Timestamp) -> Period {
         let secs = now.as_secs();
         self.starting_at(secs - secs % self.window.as_secs())
     }
 
     /// The aligned window with this start.
+    #[inline]
     pub(crate) fn starting_at(&self, start: u32) -> Period {
         let start = Timestamp::from_secs(start);
         Period { start, end: start.plus(Nanos(self.window.as_nanos())) }
@@ -60,6 +62,7 @@ impl WindowCount {
 
     /// Whether the count belongs to a window after the one that starts at `start`: the clock stepped back,
     /// and the later window goes on.
+    #[inline]
     pub fn is_ahead_of(self, start: Timestamp) -> bool {
         self.start > start.as_secs()
     }

@@ -30,14 +30,43 @@ fn billing_month() -> Rule {
 fn limit_has(name: &str, rule: &Rule, image: &str) {
     let name = LimitName::new(name).unwrap();
     assert_eq!(hex(&entry_image(&name, plain(rule))), image);
-    assert_eq!(decode_entry(&bytes(image)), Ok(EntryImage { name, rule: rule.clone(), included: None }));
+    let (rule, keeps_past) = (rule.clone(), false);
+    assert_eq!(decode_entry(&bytes(image)), Ok(EntryImage { name, rule, included: None, keeps_past }));
 }
 
 #[track_caller]
 fn billed_limit_has(rule: &Rule, included: u64, image: &str) {
     let (name, included) = (LimitName::new("quota").unwrap(), Amount::new(included));
-    assert_eq!(hex(&entry_image(&name, Terms { rule, included })), image);
-    assert_eq!(decode_entry(&bytes(image)), Ok(EntryImage { name, rule: rule.clone(), included }));
+    assert_eq!(hex(&entry_image(&name, Terms { rule, included, keeps_past: true })), image);
+    let (rule, keeps_past) = (rule.clone(), true);
+    assert_eq!(decode_entry(&bytes(image)), Ok(EntryImage { name, rule, included, keeps_past }));
+}
+
+#[track_caller]
+fn quota_has(rule: Rule, image: &str) {
+    let name = LimitName::new("quota").unwrap();
+    assert_eq!(hex(&entry_image(&name, Terms { rule: &rule, included: None, keeps_past: true })), image);
+    assert_eq!(decode_entry(&bytes(image)), Ok(EntryImage { name, rule, included: None, keeps_past: true }));
+}
+
+#[test]
+fn quotas_that_refuse() {
+    quota_has(Rule::FixedWindow(day(3)), "030a0571756f74610380a305");
+    quota_has(billing_month(), "030b0571756f7461d08603031f0d4575726f70652f5669656e6e61");
+}
+
+#[test]
+fn a_count_and_the_period_before() {
+    let rule = Rule::FixedWindow(day(5));
+    let (mut meter, _) = live(&rule, NOW, &[(0, Ask::Force(5)), (86_400_000_000_000, Ask::Force(3))]);
+    let image = "030703".to_owned() + "00c5b16a" + "0000" + "05" + "00c5b16a" + "0000" + "00";
+    assert_eq!(hex(&meter_image(&meter, &rule).unwrap()), image);
+    assert_eq!(read_meter(&bytes(&image), &rule), Ok(meter.clone()));
+    // What was included in it, where that is no longer what the limit includes.
+    let terms = |included| Terms { rule: &rule, included: Amount::new(included), keeps_past: true };
+    let _ = meter.bring_up(terms(4), terms(300), &at(NOW.plus(Nanos::from_secs(86_400))));
+    let image = "030703".to_owned() + "00c5b16a" + "0000" + "05" + "00c5b16a" + "0000" + "05";
+    assert_eq!(hex(&meter_image(&meter, &rule).unwrap()), image);
 }
 
 #[test]

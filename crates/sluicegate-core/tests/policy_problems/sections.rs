@@ -109,6 +109,8 @@ fn addresses_and_urls_are_ones() {
     check_section("store: redis://", "redis://", "host", "redis://127.0.0.1:6379");
     check_section("ledger: {export: /tmp}", "/tmp", "no place", "file:///");
     check_section("ledger: {retain: 40000d}", "40000d", "too long", "36500d");
+    check_section("ledger: {retain: 2d, raw: 40d}", "2d", "as long as single records", "retain: 40d");
+    check_section("ledger: {retain: 20d}", "20d", "as long as single records", "retain: 35d");
     check_section("alerts: {webhook: example.com}", "example.com", "no URL", "https://");
 }
 

@@ -14,6 +14,7 @@ use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Position, Spool};
 
 use super::error::CompareError;
+use super::given_back::GivenBackOf;
 use super::quota::Counting;
 use super::recount::{Accounts, PeriodOverage, Shadow};
 use crate::snapshot::PolicySnapshot;
@@ -61,6 +62,7 @@ struct CountedAccount {
     image: Vec<u8>,
     /// Nothing where none is billed.
     overage: Option<PeriodOverage>,
+    given_back: GivenBackOf,
 }
 
 impl Progress {
@@ -80,6 +82,7 @@ impl Progress {
                 plan: Arc::clone(&account.plan),
                 image: shadow.image(account.home, now),
                 overage: shadow.overage_of(*serial),
+                given_back: shadow.given_back.borrow().of_account(*serial, &account.plan.tariff, now),
             });
             (*serial, KnownAccount { keys: keys.clone(), until: until(*serial), counted })
         };
@@ -145,6 +148,7 @@ impl Baseline {
         for (serial, account) in shadow.accounts.iter().filter(|(serial, _)| !changed.contains(serial)) {
             if let Some(counted) = self.accounts.get(serial).and_then(|known| known.counted.as_ref()) {
                 shadow.restore(account.home, &counted.image)?;
+                shadow.given_back.borrow_mut().restore(&counted.given_back);
                 if let Some(overage) = &counted.overage {
                     shadow.restore_overage(*serial, overage);
                 }

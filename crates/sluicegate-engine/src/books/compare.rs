@@ -57,7 +57,7 @@ impl Books {
                     continue;
                 }
                 let (book, hours) = (books.ledger.book(), sealed.hour..sealed.hour.next());
-                let hour = Totals::of_book(book, hours, books.names(), |_| true);
+                let hour = Totals::recorded(book, hours, books.names());
                 ledger.merge(hour.map_err(CompareError::Export)?);
             }
             Ok(compare(&ledger, &totals))
@@ -83,7 +83,7 @@ impl Books {
             spool.flush().map_err(CompareError::Flush)?;
             books.ledger.roll(spool)?;
             let is_billed = |row: &RowKey| !row.marks.contains(Marks::TEST);
-            let ledger = Totals::of_book(books.ledger.book(), hours, books.names(), is_billed);
+            let ledger = Totals::charged(books.ledger.book(), hours, books.names(), is_billed);
             Ok(compare(&ledger.map_err(CompareError::Export)?.of_accounts(), &bill))
         })
         .await

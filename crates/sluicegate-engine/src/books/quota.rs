@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate_core::limit::LimitName;
+use sluicegate_core::past::PAST_KEPT_FOR;
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::usage::Needs;
 use sluicegate_ledger::{Flags, Position, Record};
@@ -210,7 +211,7 @@ impl Books {
         Ok((Extent { from, until }, seen))
     }
 
-    /// How long the quota that remembers longest remembers.
+    /// How long the quota that remembers longest remembers, with the time for which periods take corrections.
     pub(super) fn longest_memory(&self, policy: &PolicySnapshot) -> Result<Nanos, StoreError> {
         let engine = &self.engine;
         let tiers = policy.policy().tiers.iter().flat_map(|tier| &tier.limits);
@@ -223,7 +224,8 @@ impl Books {
             let quotas = limits.filter(|limit| is_quota(limit.axis, &limit.rule));
             longest = longest.max(quotas.map(|limit| limit.rule.counts_for()).max().unwrap_or(Nanos::ZERO));
         }
-        Ok(longest)
+        // A correction that is counted must find the charge that it belongs to.
+        Ok(Nanos(longest.0.saturating_add(PAST_KEPT_FOR.0)))
     }
 
     /// The accounts that have quotas. Those that were deleted since have none.
@@ -332,6 +334,7 @@ impl Books {
     fn count_records(&self, counting: &Counting, accounts: &Accounts) -> Result<Recorded, CompareError> {
         let (engine, spool) = (&self.engine, self.engine.spool());
         let shadow = counting.shadow(&engine.meters, accounts, engine.now())?;
+        shadow.given_back.borrow_mut().keep();
         spool.flush().map_err(CompareError::Flush)?;
         let durable = spool.durable();
         let told = engine.journal_begins().min(counting.until).max(counting.from);

@@ -9,15 +9,18 @@ use sluicegate_core::book::LimitId;
 use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::limit::{Axis, LimitName, Per};
 use sluicegate_core::plan::{ChargePlan, Due, HomeId};
+use sluicegate_core::policy::LedgerSettings;
 use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::rule::{Amount, Rule};
 use sluicegate_core::settle::Readings;
 use sluicegate_core::tariff::{Charges, Plan, Request};
-use sluicegate_core::time::Timestamp;
+use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::{Kind, Position, Record, Spool};
 use sluicegate_store::meters::MeterTable;
 
 use super::error::CompareError;
+use super::given_back::{GivenBack, Taken, has_periods};
+use crate::clock::STEP_MAX;
 use crate::look::look_everywhere;
 use crate::settlement::{charges_of, mode_of};
 use crate::snapshot::PolicySnapshot;
@@ -75,10 +78,22 @@ pub(super) struct Shadow<'s> {
     policy: &'s PolicySnapshot,
     pub(super) accounts: &'s Accounts,
     meters: MeterTable,
+    /// What was recorded for an account later than this comes from a clock that was wrong, and counts in no period of
+    /// now.
+    latest: BTreeMap<u64, Timestamp>,
+    /// What was recorded for an account before this counts in none of its quotas. A clock that was set back may have
+    /// recorded it after what does.
+    oldest: BTreeMap<u64, Timestamp>,
+    /// When the periods of now began, of accounts whose quotas all have periods.
+    begun: BTreeMap<u64, Timestamp>,
+    /// Those of which something was counted in a period of now.
+    current: RefCell<BTreeSet<u64>>,
     /// Of accounts whose overage is billed: whose the quota is, and when its period began.
     billed: BTreeMap<u64, (Per, Timestamp)>,
     /// The overage of that period, by account and, where each key has a quota of its own, key.
     overage: RefCell<BTreeMap<(u64, Option<NonZeroU32>), i128>>,
+    /// What was given back, where nodes share the meters.
+    pub(super) given_back: RefCell<GivenBack>,
 }
 
 /// The recorded overage of an account in one period.
@@ -102,13 +117,26 @@ impl<'s> Shadow<'s> {
             let limit = account.plan.tariff.limits().find(|limit| limit.included().is_some())?;
             Some((*serial, (limit.per, period_start(&limit.rule, now))))
         });
-        let (billed, overage) = (billed.collect(), RefCell::default());
-        Ok(Self { policy, accounts, meters: empty_beside(live)?, billed, overage })
+        let (billed, overage, given_back) = (billed.collect(), RefCell::default(), RefCell::default());
+        let meters = empty_beside(live)?;
+        let latest =
+            accounts.iter().map(|(serial, account)| (*serial, latest_counted(account, now))).collect();
+        let oldest =
+            accounts.iter().map(|(serial, account)| (*serial, oldest_counted(account, now))).collect();
+        let begun = accounts.iter().filter_map(|(serial, account)| Some((*serial, begun(account, now)?)));
+        let (begun, current) = (begun.collect(), RefCell::default());
+        Ok(Self { policy, accounts, meters, latest, oldest, begun, current, billed, overage, given_back })
     }
 
     /// Counts a record, if it is one of theirs.
     pub(super) fn count(&self, record: &Record) {
         let Some(account) = self.accounts.get(&record.account) else { return };
+        let is_old = self.oldest.get(&record.account).is_some_and(|oldest| record.at < *oldest);
+        let is_ahead =
+            self.latest.get(&record.account).is_some_and(|it| record.at.max(record.charged_at) > *it);
+        if is_old || is_ahead || self.is_set_back(record) {
+            return;
+        }
         self.count_overage(record);
         let Some(cost) = Amount::new(record.cost) else { return };
         let limits = &account.plan.tariff;
@@ -126,12 +154,26 @@ impl<'s> Shadow<'s> {
             which,
             slot: SlotId(0),
         };
-        self.meters.settle(&limits.plan(&request), &mut Readings::new());
+        let plan = limits.plan(&request);
+        if self.given_back.borrow_mut().take(record, &plan) == Taken::No {
+            self.meters.settle(&plan, &mut Readings::new());
+        }
+    }
+
+    /// Whether a charge was made in an earlier period, after others in a period of now: under a clock that was set
+    /// back. A meter that has counted those stays in their period.
+    fn is_set_back(&self, record: &Record) -> bool {
+        let Some(begun) = self.begun.get(&record.account) else { return false };
+        if record.at >= *begun {
+            self.current.borrow_mut().insert(record.account);
+            return false;
+        }
+        record.kind == Kind::Charge && self.current.borrow().contains(&record.account)
     }
 
     fn count_overage(&self, record: &Record) {
         let Some((per, start)) = self.billed.get(&record.account) else { return };
-        if record.overage == 0 || record.at < *start {
+        if record.overage == 0 || record.charged_at < *start {
             return;
         }
         let key = record.tagged_key_number().filter(|_| *per != Per::Account);
@@ -185,9 +227,19 @@ impl<'s> Shadow<'s> {
     /// What they have used, and the overage that was recorded.
     pub(super) fn used(&self, now: Timestamp) -> Used {
         let mut used = used(&self.meters, self.accounts, now);
-        let overage = self.overage.borrow();
-        for (quota, amount) in used.iter_mut().filter(|(quota, _)| quota.measure == Measure::Overage) {
-            *amount = overage.get(&(quota.account, quota.key)).copied().unwrap_or(0);
+        let (overage, given_back) = (self.overage.borrow(), self.given_back.borrow());
+        for (quota, amount) in &mut used {
+            match quota.measure {
+                Measure::Overage => {
+                    *amount = overage.get(&(quota.account, quota.key)).copied().unwrap_or(0);
+                }
+                Measure::Used => {
+                    let limits =
+                        self.accounts.get(&quota.account).map(|account| account.plan.tariff.limits());
+                    let limit = limits.and_then(|mut limits| limits.find(|limit| limit.name == quota.name));
+                    *amount -= limit.map_or(0, |limit| given_back.of(quota, limit, now));
+                }
+            }
         }
         used
     }
@@ -236,6 +288,40 @@ fn period_start(rule: &Rule, now: Timestamp) -> Timestamp {
         Rule::FixedWindow(windowed) => windowed.aligned(now).start,
         _ => now,
     }
+}
+
+/// The first instant that a quota of an account counts at `now`, and a margin: what is corrected in the first days of a
+/// period was charged in the one before.
+fn oldest_counted(account: &Counted, now: Timestamp) -> Timestamp {
+    let quotas = account.plan.tariff.limits().filter(|limit| is_quota(limit.axis, &limit.rule));
+    let starts = quotas.map(|limit| match &limit.rule {
+        Rule::Calendar { .. } | Rule::FixedWindow(_) => period_start(&limit.rule, now),
+        rule => earlier(now, rule.counts_for()),
+    });
+    earlier(starts.min().unwrap_or(Timestamp::EPOCH), LedgerSettings::RAW_MARGIN)
+}
+
+/// The last instant that counts at `now`. A clock that was set back may have recorded later in the periods of now.
+fn latest_counted(account: &Counted, now: Timestamp) -> Timestamp {
+    let quotas = account.plan.tariff.limits().filter(|limit| is_quota(limit.axis, &limit.rule));
+    let ends = quotas.map(|limit| match &limit.rule {
+        Rule::Calendar { calendar, .. } => Some(calendar.period_at(now).end),
+        Rule::FixedWindow(windowed) => Some(windowed.aligned(now).end),
+        _ => None,
+    });
+    let end = ends.collect::<Option<Vec<_>>>().and_then(|ends| ends.into_iter().min());
+    end.map_or(Timestamp::EPOCH, |end| earlier(end, Nanos(1))).max(now.plus(STEP_MAX))
+}
+
+/// When the first of the periods of now began. Nothing where a quota has none.
+fn begun(account: &Counted, now: Timestamp) -> Option<Timestamp> {
+    let quotas = account.plan.tariff.limits().filter(|limit| is_quota(limit.axis, &limit.rule));
+    let starts = quotas.map(|limit| has_periods(&limit.rule).then(|| period_start(&limit.rule, now)));
+    starts.collect::<Option<Vec<_>>>()?.into_iter().min()
+}
+
+fn earlier(at: Timestamp, by: Nanos) -> Timestamp {
+    Timestamp::from_nanos(at.as_nanos().saturating_sub(by.0))
 }
 
 /// The quotas of a plan that was looked at, each with what was used and, where it is billed, its overage.

@@ -24,7 +24,7 @@ pub struct Repaired {
 impl Books {
     /// Compares every quota, and sets those right that do not say what the records say: what is missing is charged at
     /// this moment, what is too much is given back. Nothing is recorded, for nothing was used. Overage becomes what was
-    /// recorded; in a shared store it follows from what is used.
+    /// recorded.
     ///
     /// Where several nodes share the meters, `others` must be what all the others recorded.
     pub async fn repair(
@@ -62,15 +62,26 @@ impl Books {
             }
             repaired += 1;
         }
-        // The store takes no overage but what follows from usage.
-        for count in overage.into_iter().filter(|_| self.engine.shared.is_none()) {
+        // Afterwards: what was charged or given back has changed it.
+        for count in overage {
             let Some(account) = accounts.get(&count.quota.account) else { continue };
             let which = Charges::One(count.quota.id);
             let request = Request { which, ..look(account, count.quota.key, self.engine.now()) };
+            let (overage, plan) =
+                (u64::try_from(count.records).unwrap_or(0), account.plan.tariff.plan(&request));
             repaired += u64::from(count.drift() != 0);
-            let overage = u64::try_from(count.records).unwrap_or(0);
-            self.engine.meters.set_overage(&account.plan.tariff.plan(&request), overage);
-            self.engine.watch.touched.add(account.home);
+            match &self.engine.shared {
+                Some(shared) => {
+                    let says = shared.look(&account.plan, request, None).await?;
+                    if says.iter().any(|limit| limit.overage != overage) {
+                        shared.journal.set_overage(&plan, overage).await?;
+                    }
+                }
+                None => {
+                    self.engine.meters.set_overage(&plan, overage);
+                    self.engine.watch.touched.add(account.home);
+                }
+            }
         }
         if repaired > 0 && self.engine.shared.is_none() {
             // No record says it, so only a checkpoint keeps it.

@@ -1,12 +1,14 @@
 //! Which readings of the wall clock are believed. Pure: every reading is an argument.
 //!
 //! The timeline is an offset plus monotonic time. A wall clock that is at most [`STEP_MAX`] ahead of it is followed
-//! at once. One that is further ahead is held until something confirms it; meanwhile the timeline goes on as it did.
-//! A wall clock that is behind is never followed before the next start.
+//! at once; several such steps share one budget. One that is further ahead is held until something confirms it;
+//! meanwhile the timeline goes on as it did. A wall clock that is behind by more than [`STEP_MAX`] is followed when
+//! that has lasted, or an operator says so; one that is less behind is never followed before the next start.
 
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_store::redis::TimeBound;
 
+use super::budget::StepBudget;
 use super::witness::Witness;
 
 /// A forward step up to this is followed at once.
@@ -74,6 +76,18 @@ pub enum Change {
     },
     /// A step that was held is gone: the clock is back.
     Undone,
+    /// The clock is far behind the timeline, which is not followed yet.
+    Behind {
+        /// By how much.
+        behind: Nanos,
+    },
+    /// The timeline was set back to the clock.
+    SetBack {
+        /// By how much.
+        behind: Nanos,
+        /// Why.
+        why: Confirmation,
+    },
 }
 
 /// A forward step that is not followed yet.
@@ -92,6 +106,7 @@ pub struct HeldStep {
 pub(super) struct Hold {
     offset_ns: u64,
     since: Nanos,
+    /// Ahead of the timeline, or of a step back, behind it.
     ahead: Nanos,
     lasted: Nanos,
 }
@@ -131,6 +146,12 @@ pub(super) struct Gate {
     /// Boot time minus monotonic time when the wall clock was last believed.
     asleep_ns: i128,
     hold: Option<Hold>,
+    /// Whether the step that is held was there at the start. Nobody knows then whether the store stepped, too: it
+    /// confirms nothing.
+    held_from_start: bool,
+    /// How long the wall clock has been far behind.
+    back: Option<Hold>,
+    small_steps: StepBudget,
     witness: Witness,
 }
 
@@ -148,6 +169,9 @@ impl Gate {
             offset_ns: at.as_nanos().saturating_sub(reading.monotonic.0),
             asleep_ns: asleep_ns(reading),
             hold: is_held.then(|| Hold::go_on(None, reading.wall, reading.monotonic, gap)),
+            held_from_start: is_held,
+            back: None,
+            small_steps: StepBudget::default(),
             witness: Witness::default(),
         }
     }
@@ -165,24 +189,33 @@ impl Gate {
         self.hold.map(|hold| hold.step(hold_for))
     }
 
+    /// How far the wall clock is behind, if that is too far.
+    pub(super) fn behind(&self) -> Option<Nanos> {
+        self.back.map(|back| back.ahead)
+    }
+
     /// Follows the wall clock if it is plausible or confirmed.
     pub(super) fn observe(&mut self, reading: &Reading, hold_for: Nanos) -> Change {
-        self.witness.see(reading);
+        self.witness.see(reading, hold_for);
         let ahead = reading.wall.since(self.now(reading.monotonic));
         if ahead.0 == 0 {
             self.asleep_ns = asleep_ns(reading);
-            return if self.hold.take().is_some() { Change::Undone } else { Change::None };
+            self.held_from_start = false;
+            let was_held = self.hold.take().is_some();
+            return self.observe_behind(reading, hold_for, was_held);
         }
+        self.back = None;
         let slept_ns = u64::try_from(asleep_ns(reading) - self.asleep_ns).unwrap_or(0);
         let is_held = self.hold.is_some();
-        if ahead <= STEP_MAX {
-            let change = self.follow(reading, Confirmation::Small);
-            return if is_held { Change::Undone } else { change };
+        let stepped = Nanos(ahead.0.saturating_sub(slept_ns));
+        if ahead.0 <= slept_ns.saturating_add(STEP_MAX.0)
+            && self.small_steps.take(stepped, reading.monotonic, hold_for)
+        {
+            let why = if ahead <= STEP_MAX { Confirmation::Small } else { Confirmation::Slept };
+            let change = self.follow(reading, why);
+            return if is_held && why == Confirmation::Small { Change::Undone } else { change };
         }
-        if ahead.0 - STEP_MAX.0 <= slept_ns {
-            return self.follow(reading, Confirmation::Slept);
-        }
-        if self.witness.confirms(reading, hold_for) {
+        if !self.held_from_start && self.witness.confirms(reading, hold_for) {
             return self.follow(reading, Confirmation::Store);
         }
         let hold = Hold::go_on(self.hold, reading.wall, reading.monotonic, ahead);
@@ -194,12 +227,44 @@ impl Gate {
         if begins { Change::Held { ahead } } else { Change::None }
     }
 
+    /// The wall clock is at the timeline, or behind it.
+    fn observe_behind(&mut self, reading: &Reading, hold_for: Nanos, was_held: bool) -> Change {
+        let behind = self.now(reading.monotonic).since(reading.wall);
+        if behind <= STEP_MAX {
+            let was_behind = self.back.take().is_some();
+            return if was_held || was_behind { Change::Undone } else { Change::None };
+        }
+        let back = Hold::go_on(self.back, reading.wall, reading.monotonic, behind);
+        if back.has_lasted(hold_for) {
+            return self.set_back(reading, Confirmation::Lasted);
+        }
+        let begins = back.begins(self.back);
+        self.back = Some(back);
+        match (begins, was_held) {
+            (true, _) => Change::Behind { behind },
+            (false, true) => Change::Undone,
+            (false, false) => Change::None,
+        }
+    }
+
     /// An operator confirms the wall clock. Nothing happens where none is held.
     pub(super) fn confirm(&mut self, reading: &Reading) -> Change {
+        if self.back.is_some() && self.now(reading.monotonic).since(reading.wall) > STEP_MAX {
+            return self.set_back(reading, Confirmation::Operator);
+        }
         if self.hold.is_none() {
             return Change::None;
         }
         self.follow(reading, Confirmation::Operator)
+    }
+
+    fn set_back(&mut self, reading: &Reading, why: Confirmation) -> Change {
+        let behind = self.now(reading.monotonic).since(reading.wall);
+        self.offset_ns = reading.wall.as_nanos().saturating_sub(reading.monotonic.0);
+        self.asleep_ns = asleep_ns(reading);
+        (self.hold, self.back) = (None, None);
+        self.small_steps.reset();
+        Change::SetBack { behind, why }
     }
 
     fn follow(&mut self, reading: &Reading, why: Confirmation) -> Change {
@@ -207,7 +272,10 @@ impl Gate {
         // Never backwards: the operator may confirm a wall clock that has just been set back.
         self.offset_ns = self.offset_ns.max(reading.wall.as_nanos().saturating_sub(reading.monotonic.0));
         self.asleep_ns = asleep_ns(reading);
-        self.hold = None;
+        (self.hold, self.held_from_start) = (None, false);
+        if matches!(why, Confirmation::Lasted | Confirmation::Operator) {
+            self.small_steps.reset();
+        }
         if ahead.0 == 0 { Change::None } else { Change::Followed { ahead, why } }
     }
 }

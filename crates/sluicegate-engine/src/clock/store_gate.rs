@@ -27,7 +27,8 @@ impl StoreGate {
         let Some(store) = reading.store else { return Change::None };
         let ahead = store.since(now);
         if ahead.0 <= self.lead.0.saturating_add(STEP_MAX.0) {
-            self.lead = if ahead <= STEP_MAX { Nanos(0) } else { ahead };
+            // A lead only shrinks by itself: otherwise small steps would add up.
+            self.lead = if ahead <= STEP_MAX { Nanos(0) } else { self.lead.min(ahead) };
             return if self.hold.take().is_some() { Change::Undone } else { Change::None };
         }
         let hold = Hold::go_on(self.hold, store, reading.monotonic, ahead);

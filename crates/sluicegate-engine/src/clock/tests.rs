@@ -72,7 +72,8 @@ fn reading(wall_s: u64, monotonic_s: u64, slept_s: u64, store_s: Option<u64>) ->
 fn why(change: Change) -> Option<Confirmation> {
     match change {
         Change::Followed { why, .. } => Some(why),
-        Change::None | Change::Held { .. } | Change::Undone => None,
+        Change::SetBack { why, .. } => Some(why),
+        Change::None | Change::Held { .. } | Change::Undone | Change::Behind { .. } => None,
     }
 }
 
@@ -268,13 +269,92 @@ fn an_absence_up_to_62_days_is_followed_at_the_start_and_a_longer_one_is_held() 
     }
 }
 
+/// A store on the same machine may have leapt together with the clock before the start.
 #[test]
-fn at_the_start_the_store_confirms_any_absence() {
+fn at_the_start_the_store_does_not_confirm_a_long_absence() {
     let latest = Timestamp::from_nanos(START.as_nanos() - YEAR_S * 1_000_000_000);
     let mut machine = Machine::start_after(latest);
     machine.store_s = Some(machine.wall_s);
-    assert_eq!(why(machine.look().wall), Some(Confirmation::Store));
-    assert_eq!(machine.now_s(), 0);
+    machine.look();
+    machine.run(599);
+    assert!(machine.clock.now() < START && machine.clock.status().wall.is_some());
+    assert_eq!(why(machine.run(1).wall), Some(Confirmation::Lasted));
+    assert_eq!(machine.now_s(), 600);
+}
+
+#[test]
+fn small_steps_share_a_budget_of_an_hour_for_each_hold() {
+    let mut machine = Machine::start();
+    machine.store_s = Some(machine.wall_s);
+    for _ in 0..29 {
+        machine.wall_s += 55 * 60;
+        machine.store_s = Some(machine.wall_s);
+        machine.run(2);
+    }
+    assert_eq!(machine.now_s(), 55 * 60 + 58, "one step of them is followed");
+    assert!(machine.clock.status().wall.is_some());
+    // After the time that a step must last, the next small one fits.
+    let mut machine = Machine::start();
+    for _ in 0..5 {
+        machine.wall_s += 55 * 60;
+        machine.run(600);
+    }
+    assert_eq!(machine.now_s(), 5 * (55 * 60 + 600));
+}
+
+#[test]
+fn a_clock_that_is_set_back_far_is_followed_when_that_has_lasted() {
+    let mut machine = Machine::start();
+    machine.run(5);
+    machine.wall_s -= 61 * DAY_S;
+    let behind = Nanos(61 * DAY_S * 1_000_000_000);
+    assert_eq!(machine.run(1).wall, Change::Behind { behind });
+    machine.run(599);
+    assert_eq!((machine.now_s(), machine.clock.status().behind), (605, Some(behind)));
+    let now = machine.clock.now();
+    assert_eq!(machine.run(1).wall, Change::SetBack { behind, why: Confirmation::Lasted });
+    assert_eq!(now.since(machine.clock.now()), Nanos(behind.0 - 1_000_000_000));
+    assert_eq!(machine.clock.status(), ClockStatus::default());
+}
+
+#[test]
+fn a_clock_that_is_set_back_for_a_moment_or_a_little_is_not_followed() {
+    let mut machine = Machine::start();
+    machine.run(5);
+    machine.wall_s -= YEAR_S;
+    machine.run(300);
+    machine.wall_s += YEAR_S;
+    assert_eq!(machine.run(1).wall, Change::Undone);
+    assert_eq!(machine.now_s(), 306);
+    machine.wall_s -= HOUR_S;
+    machine.run(2_000);
+    assert_eq!(machine.now_s(), 2_306);
+}
+
+#[test]
+fn an_operator_confirms_a_clock_that_was_set_back() {
+    let mut machine = Machine::start();
+    machine.run(5);
+    machine.wall_s -= YEAR_S;
+    machine.run(1);
+    assert!(machine.clock.status().is_confirmable());
+    assert_eq!(why(machine.clock.confirm().wall), Some(Confirmation::Operator));
+    assert_eq!(START.since(machine.clock.now()), Nanos((YEAR_S - 6) * 1_000_000_000));
+}
+
+#[test]
+fn a_confirmed_lead_of_the_store_does_not_grow_by_small_steps() {
+    let mut machine = Machine::start();
+    machine.store_s = Some(machine.wall_s + YEAR_S);
+    machine.run(601);
+    let lead = machine.clock.store_lead();
+    assert_eq!(lead, Nanos(YEAR_S * 1_000_000_000));
+    for _ in 0..5 {
+        machine.store_s = machine.store_s.map(|store_s| store_s + 50 * 60);
+        machine.run(2);
+    }
+    assert_eq!(machine.clock.store_lead(), lead);
+    assert!(machine.clock.status().store.is_some());
 }
 
 #[test]

@@ -2,7 +2,11 @@
 
 use sluicegate_core::time::{Nanos, Timestamp};
 
+use super::budget::StepBudget;
 use super::gate::{Reading, STEP_MAX};
+
+/// What a clock that is kept right steps by at the most.
+const STEADY_MAX: Nanos = Nanos::from_secs(60);
 
 /// What was seen of the store's time.
 ///
@@ -14,14 +18,19 @@ pub(super) struct Witness {
     offset_ns: Option<i128>,
     /// The monotonic time of the last leap.
     leapt_at: Option<Nanos>,
+    small_steps: StepBudget,
 }
 
 impl Witness {
     /// Sees a reading.
-    pub(super) fn see(&mut self, reading: &Reading) {
+    pub(super) fn see(&mut self, reading: &Reading, hold_for: Nanos) {
         let Some(store) = reading.store else { return };
         let offset_ns = i128::from(store.as_nanos()) - i128::from(reading.boottime.0);
-        if self.offset_ns.is_some_and(|before| offset_ns - before > i128::from(STEP_MAX.0)) {
+        let step_ns = self.offset_ns.map_or(0, |before| (offset_ns - before).max(0));
+        let step = Nanos(u64::try_from(step_ns).unwrap_or(u64::MAX));
+        // Many small steps are a leap as well.
+        let is_small = self.small_steps.take(step, reading.monotonic, hold_for);
+        if step > STEADY_MAX || !is_small {
             self.leapt_at = Some(reading.monotonic);
         }
         self.offset_ns = Some(offset_ns);

@@ -9,7 +9,7 @@ use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Flags, Kind};
 use sluicegate_store::directory::{Looked, LookedAccount, Verified};
 use sluicegate_store::key_text::PresentedKey;
-use sluicegate_store::redis::{Away, Expiry, HomesCounters, Owed, Settled as Settlement};
+use sluicegate_store::redis::{Away, Expiry, HomesCounters, NotSettled, Owed, Settled as Settlement};
 
 use super::attempt::ChargeResult;
 use super::conclude::Judged;
@@ -168,8 +168,10 @@ impl Engine {
         context: &RequestContext<'_>,
         attempt: &mut Attempt,
     ) -> Result<Judged, Away> {
+        let is_recorded = attempt.is_recorded(context);
         let mut room = None;
-        if attempt.is_recorded(context) {
+        if is_recorded {
+            self.wait_for_owed(shared, attempt.permit.home, context.by).await;
             match self.reserve_record(&context.policy, &attempt.permit.plan) {
                 Ok(reserved) => room = reserved,
                 Err(error) => return Ok(Judged::Error(error)),
@@ -181,7 +183,16 @@ impl Engine {
             permit.name.filter(|_| matches!(attempt.question, Question::Charge) && !permit.is_replay());
         let name = name.map(|name| name_of(name, permit.decision));
         let owed = Owed { name, hold: permit.hold, ..shared.owed_by(permit, request) };
-        let settled = shared.settle(owed, context.by).await?;
+        let expiry = context.by.unwrap_or_else(|| shared.homes.expiry());
+        let settled = match shared.homes.settle_noting(owed, expiry).await {
+            Ok(settled) => settled,
+            Err(NotSettled { away, call }) => {
+                if let Some(call) = call.filter(|_| is_recorded) {
+                    self.note_lost(shared, permit, call, context.now);
+                }
+                return Err(away);
+            }
+        };
         permit.charged_at = settled.now;
         if let Some(first) = settled.repeats {
             permit.replay(DecisionId(first));

@@ -73,7 +73,7 @@ fn hash(limit: &Limit, rule: &Rule) -> u32 {
         Per::Client => 3,
     };
     let mut bytes = vec![per];
-    encode_entry(&limit.name, Terms { rule, included: None }, &mut bytes);
+    encode_entry(&limit.name, Terms { rule, included: None, keeps_past: false }, &mut bytes);
     let [first, second, third, fourth, ..] = *blake3::hash(&bytes).as_bytes();
     u32::from_le_bytes([first, second, third, fourth])
 }

@@ -7,7 +7,6 @@
 //! gets the difference only from the journal, which settles each record once.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -16,14 +15,12 @@ use sluicegate_core::policy::Durability;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Flags, Position, ReadError, Record};
 use sluicegate_store::database::FINISHED_REMEMBERED;
-use sluicegate_store::directory::Account;
 use sluicegate_store::redis::{PermitClaim, QueryError, StoreMode};
 
 use super::Shared;
 use crate::engine::{Counters, Engine};
 use crate::finish::{FinishError, Finished};
 use crate::ids::DecisionId;
-use crate::permit::seal::SealedPermit;
 use crate::permit::{Kept, Permit};
 use crate::record::record;
 use crate::settlement::{Difference, Ending};
@@ -83,13 +80,16 @@ impl Engine {
     ) -> Result<Finished, FinishError> {
         let sealed = self.open_permit(text, now)?;
         let is_late = now >= sealed.ends;
-        let account = self.shared_account_of(&sealed).await?;
-        let permit = self.permit_of(sealed, account.as_deref());
+        let standing = self.standing_anywhere(sealed.account).await;
+        let standing = standing.map_err(|_| FinishError::Unavailable)?;
+        let permit = self.permit_of(sealed, standing.as_deref());
         if !is_late {
             self.observe_hold(&permit, now);
         }
         if permit.kept == Kept::Here {
-            return self.finish_in_memory(&permit, status, cost, now);
+            let finished = self.finish_in_memory(&permit, status, cost, now)?;
+            self.wait_for_owed(shared, permit.home, None).await;
+            return Ok(finished);
         }
         let (home, key) = turn_of(&permit);
         let _turn = shared.turns.take(home, key).await;
@@ -110,29 +110,6 @@ impl Engine {
         Ok(finished)
     }
 
-    /// The account of a permit, by memory or by the store. Nothing if it was deleted.
-    pub(super) async fn shared_account_of(
-        &self,
-        sealed: &SealedPermit,
-    ) -> Result<Option<Arc<Account>>, FinishError> {
-        if sealed.account == 0 {
-            return Ok(None);
-        }
-        if let Some(account) = self.account_of(sealed) {
-            return Ok(Some(account));
-        }
-        let found = self.directory.find_account_by_serial(sealed.account).await;
-        match found.map_err(|_| FinishError::Unavailable)? {
-            None => Ok(None),
-            Some(found) => {
-                let account = self.directory.account(found.id.as_str()).await;
-                let account = account.map_err(|_| FinishError::Unavailable)?;
-                // Another one may have its id now.
-                Ok(account.filter(|account| account.serial == sealed.account))
-            }
-        }
-    }
-
     /// Claims a permit, and records what it settles if it is this node's. The turn of the permit is held.
     async fn claim(
         &self,
@@ -145,7 +122,7 @@ impl Engine {
         let open = shared.claiming.open.lock().get(&permit.decision).copied();
         if let Some(announced) = open {
             // An earlier finish is still in doubt: its answer is the one.
-            return self.resolve(shared, announced, Try::Again).await.ok_or(FinishError::Unavailable);
+            return self.resolve_and_wait(shared, announced, Try::Again).await;
         }
         if shared.homes.mode() == StoreMode::Degraded {
             return Err(FinishError::Unavailable);
@@ -169,7 +146,22 @@ impl Engine {
         };
         self.durable_if_strict(at).await;
         let announced = Announced { at, home: permit.home, record };
-        self.resolve(shared, announced, Try::First).await.ok_or(FinishError::Unavailable)
+        self.resolve_and_wait(shared, announced, Try::First).await
+    }
+
+    /// Makes a claim that was announced, and waits until what it settles is in force.
+    async fn resolve_and_wait(
+        &self,
+        shared: &Shared,
+        announced: Announced,
+        tried: Try,
+    ) -> Result<Finished, FinishError> {
+        let (finished, recorded) =
+            self.resolve(shared, announced, tried).await.ok_or(FinishError::Unavailable)?;
+        if let Some(at) = recorded.filter(|_| finished.settled > finished.reserved) {
+            self.finish_in_force(shared, at).await;
+        }
+        Ok(finished)
     }
 
     /// What is recorded when a permit is finished by this node. Nothing if it cost what was reserved.
@@ -193,9 +185,14 @@ impl Engine {
         PermitClaim { node: shared.node, token, reserved: finished.reserved, settled: finished.settled }
     }
 
-    /// Makes a claim that was announced, and records what it settles if it stands. Nothing: it is not known yet, and
-    /// stays open.
-    async fn resolve(&self, shared: &Shared, announced: Announced, tried: Try) -> Option<Finished> {
+    /// Makes a claim that was announced, and records what it settles if it stands. Says where; nothing at all: it is
+    /// not known yet, and stays open.
+    async fn resolve(
+        &self,
+        shared: &Shared,
+        announced: Announced,
+        tried: Try,
+    ) -> Option<(Finished, Option<Position>)> {
         let Announced { at, home, record } = announced;
         let (reserved, settled) = record.finished()?;
         let claim = self.claim_of(shared, at.0, Finished { reserved, settled });
@@ -204,7 +201,7 @@ impl Engine {
             Ok(stands) => {
                 if stands != claim {
                     shared.claiming.open.lock().remove(&decision);
-                    return Some(answer_of(stands));
+                    return Some((answer_of(stands), None));
                 }
                 let room = self.spool.reserve().ok()?;
                 let recorded = {
@@ -213,9 +210,10 @@ impl Engine {
                     open.remove(&decision);
                     room.append(&record)
                 };
+                shared.in_force.owe(&record, recorded);
                 shared.journal.wake();
                 self.durable_if_strict(recorded).await;
-                Some(answer_of(stands))
+                Some((answer_of(stands), Some(recorded)))
             }
             Err(QueryError::NotSent) if tried == Try::First => {
                 // It has not happened. The next finish announces another claim.

@@ -46,7 +46,9 @@ impl Engine {
         let (kind, amount) = (difference.kind, difference.amount);
         let idempotency = permit.name.filter(|_| settled == 0).map(|name| name.idempotency);
         let record = difference.recorded(record(permit, kind, Some(amount), 0, now));
-        room.append(&Record { idempotency, flags: record.flags | Flags::OWED, ..record });
+        let record = Record { idempotency, flags: record.flags | Flags::OWED, ..record };
+        let at = room.append(&record);
+        shared.in_force.owe(&record, at);
         shared.journal.wake();
         Ok(())
     }

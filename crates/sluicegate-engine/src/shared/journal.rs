@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate_core::plan::{ChargePlan, HomeId, Mode};
+use sluicegate_core::plan::{ChargePlan, HomeId};
 use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::settle::Outcome;
@@ -19,7 +19,7 @@ use sluicegate_core::tariff::{Charges, Plan, Request};
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Flags, Kind, Position, ReadError, Record};
 use sluicegate_store::redis::{
-    Ask, CallError, HomeCall, Meters, NameUse, NodeId, QueryError, RequestName, Seq,
+    Ask, Away, CallError, HomeCall, Meters, NameUse, NodeId, QueryError, RequestName, Seq,
 };
 use tokio::sync::Notify;
 
@@ -43,17 +43,27 @@ const SETTLED: &str = "journal";
 pub(crate) struct Journal {
     meters: Meters,
     node: NodeId,
-    news: Notify,
+    news: Arc<Notify>,
 }
 
 impl Journal {
     pub(super) fn new(meters: Meters, node: NodeId) -> Self {
-        Self { meters, node, news: Notify::new() }
+        Self { meters, node, news: Arc::default() }
+    }
+
+    /// Whom to tell that there is something new.
+    pub(super) fn news(&self) -> Arc<Notify> {
+        Arc::clone(&self.news)
     }
 
     /// What time it is in the store.
     pub(crate) async fn server_time(&self) -> Result<Timestamp, QueryError> {
         self.meters.server_time().await
+    }
+
+    /// Has the overage of the billed quota of a plan be so much.
+    pub(crate) async fn set_overage(&self, plan: &ChargePlan<'_>, overage: u64) -> Result<(), Away> {
+        Ok(self.meters.set_overage(plan, overage).await?)
     }
 
     /// There is something new.
@@ -77,6 +87,7 @@ impl Engine {
     /// Tells the store what it does not know yet, for as long as this is polled. Nothing to do without a shared store.
     pub async fn keep_journal(&self) {
         let Some(shared) = &self.shared else { return };
+        self.undo_lost(shared).await;
         let mut next = self.journal_begins();
         let mut said = Said::default();
         while let Err(error) =
@@ -86,10 +97,12 @@ impl Engine {
             tokio::time::sleep(PAUSE).await;
         }
         loop {
+            self.record_undone(shared);
             match self.owed_from(next) {
                 Ok((owed, until)) => {
                     for (position, record) in &owed {
                         self.settle_and_say(shared, *position, record, &mut said).await;
+                        shared.in_force.pass(Position(position.0 + 1));
                     }
                     self.on_disk(said.last.take()).await;
                     said.pending.clear();
@@ -97,14 +110,16 @@ impl Engine {
                     next =
                         if all { until } else { owed.last().map_or(until, |(last, _)| Position(last.0 + 1)) };
                     // If it is lost, some are settled again, which the store ignores.
-                    let settled = shared.claiming.first().map_or(next, |first| next.min(first));
+                    let needed = [shared.claiming.first(), shared.lost.first(&shared.homes)];
+                    let settled = needed.into_iter().flatten().fold(next, Position::min);
+                    shared.in_force.pass(next);
                     drop(self.database.set_meta(SETTLED, settled.0.to_be_bytes().to_vec()));
                     if !all {
                         continue;
                     }
                     if self.spool.tail() > until {
-                        // What was just written is on disk in a moment.
-                        tokio::time::sleep(FLUSH).await;
+                        // What was just written is on disk in a moment, or the flush fails.
+                        let _ = tokio::time::timeout(FLUSH, shared.journal.news.notified()).await;
                         continue;
                     }
                 }
@@ -215,7 +230,7 @@ impl Engine {
                         names.set_only_local(record.home, name.key, false);
                     }
                     let settled = settled.first().filter(|_| record.flags.contains(Flags::OWED))?;
-                    if request.mode == Mode::Force {
+                    if request.mode.is_forced() {
                         let payer = Payer { home: record.home, account: record.account, key: record.key };
                         let then = sold.tariff.plan(&Request { now: settled.now, ..request });
                         self.thresholds.watch(&then, &settled.readings, payer, &sold);
@@ -237,28 +252,25 @@ impl Engine {
         }
     }
 
-    /// What a record owes by the limits in force. Nothing if its account is gone.
-    async fn plan_of_record(&self, record: &Record) -> Option<(Arc<Plan>, Request)> {
+    /// The plan of the account or client of a record, however long that takes. Nothing if its account was never there.
+    pub(super) async fn plan_of_payer(&self, record: &Record) -> Option<Arc<Plan>> {
         let policy = self.snapshot.load_full();
-        let plan = if record.account == 0 {
-            policy.client_plan_of_number(record.tier, &self.meters, &self.names)?
-        } else {
-            let account = loop {
-                if let Some(account) = self.directory.account_by_serial(record.account) {
-                    break account;
-                }
-                match self.directory.find_account_by_serial(record.account).await {
-                    Ok(Some(found)) => match self.directory.account(found.id.as_str()).await {
-                        // Another one may have its id now.
-                        Ok(account) => break account.filter(|account| account.serial == record.account)?,
-                        Err(_) => tokio::time::sleep(PAUSE).await,
-                    },
-                    Ok(None) => return None,
-                    Err(_) => tokio::time::sleep(PAUSE).await,
-                }
-            };
-            policy.plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)?
+        if record.account == 0 {
+            return policy.client_plan_of_number(record.tier, &self.meters, &self.names);
+        }
+        let standing = loop {
+            match self.standing_anywhere(record.account).await {
+                Ok(standing) => break standing?,
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            }
         };
+        policy.plan_of(&standing, &self.meters, &self.names, &self.counters)
+    }
+
+    /// What a record owes by the limits in force. Nothing if its account was never there.
+    async fn plan_of_record(&self, record: &Record) -> Option<(Arc<Plan>, Request)> {
+        let plan = self.plan_of_payer(record).await?;
+        let policy = self.snapshot.load_full();
         // What was used while the store was away was within the rates of that time.
         let degraded = record.flags.contains(Flags::DEGRADED);
         let which = match charges_of(record, &plan.tariff) {

@@ -70,8 +70,9 @@ impl Engine {
         now: Timestamp,
     ) -> Result<HandedPermit, FinishError> {
         let sealed = self.open_to_renew(text, now)?;
-        let account = self.shared_account_of(&sealed).await?;
-        let mut permit = self.permit_of(sealed, account.as_deref());
+        let standing = self.standing_anywhere(sealed.account).await;
+        let standing = standing.map_err(|_| FinishError::Unavailable)?;
+        let mut permit = self.permit_of(sealed, standing.as_deref());
         if permit.kept == Kept::Here {
             return self.renew_in_memory(permit, hold, now);
         }

@@ -75,7 +75,7 @@ impl Throttles {
     /// The throttle of a limit. `enter` gives a new one its number in the book.
     pub(super) fn get(&self, name: &LimitName, rule: &Rule, enter: impl Fn(&Limit) -> LimitId) -> Throttle {
         let mut image = Vec::new();
-        encode_entry(name, Terms { rule, included: None }, &mut image);
+        encode_entry(name, Terms { rule, included: None, keeps_past: false }, &mut image);
         if let Some(known) = self.0.read().young.get(&image) {
             return known.clone();
         }

@@ -381,7 +381,7 @@ fn a_bill_is_compared_by_the_hour_and_callers_without_a_key_are_on_none() {
 #[test]
 fn records_go_when_they_are_old_and_not_before_the_meters_are_saved() {
     let bed = Bed::new(
-        "tiers: {day: {rate: 1000, quota: 1_000_000, quota_window: calendar_day}}\nledger: {retain: 2d, raw: 4d}",
+        "tiers: {day: {rate: 1000, quota: 1_000_000, quota_window: calendar_day}}\nledger: {retain: 4d, raw: 4d}",
     );
     let caller = bed.place.caller("day");
     // Two segments are full.

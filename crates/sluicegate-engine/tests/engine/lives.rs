@@ -38,6 +38,7 @@ fn ten_thousand_lives_in_memory_are_exact() {
         "renewed",
         "repeated",
         "finished",
+        "ended late",
         "rate_limited",
         "quota_exceeded",
         "concurrency_limited",

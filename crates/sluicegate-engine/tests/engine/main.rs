@@ -16,6 +16,8 @@ mod lives;
 mod overage;
 mod overage_shared;
 mod overload;
+mod past_periods;
+mod past_periods_shared;
 mod permits;
 mod permits_shared;
 mod place;

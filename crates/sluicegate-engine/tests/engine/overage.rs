@@ -92,6 +92,7 @@ const TIERS: &str = "
 tiers:
   small: {quota: 10, on_quota_exceeded: bill_overage}
   large: {quota: 100, on_quota_exceeded: bill_overage}
+  hard: {quota: 100}
 ";
 
 /// The overage that the ledger has, and that the header of a request says that costs so much.
@@ -131,6 +132,28 @@ fn another_tier_is_as_it_was_after_a_crash_and_after_a_restart() {
     let edited = restarted.crash(&TIERS.replace("quota: 10,", "quota: 200,"));
     assert_eq!(overage_after(&edited, &caller, 80), (19, Some("19".to_owned())));
     assert_eq!(overage_after(&edited, &caller, 10), (23, Some("23".to_owned())));
+}
+
+#[test]
+fn what_was_recorded_outlasts_a_tier_that_refuses_a_crash_and_a_restart() {
+    let begin = || {
+        let place = Place::new(TIERS);
+        let caller = place.caller("small");
+        assert_eq!(overage_after(&place, &caller, 60), (50, Some("50".to_owned())));
+        move_to(&place, "hard");
+        assert_eq!(overage_after(&place, &caller, 3), (50, None));
+        place.engine.spool().flush().unwrap();
+        (place, caller)
+    };
+    let goes_on = |(place, caller): (Place, Caller)| {
+        move_to(&place, "small");
+        assert_eq!(overage_after(&place, &caller, 7), (57, Some("57".to_owned())));
+    };
+    goes_on(begin());
+    let (place, caller) = begin();
+    goes_on((place.crash(TIERS), caller));
+    let (place, caller) = begin();
+    goes_on((place.restart(TIERS), caller));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use sluicegate_store::database::Database;
 use sluicegate_testkit::redis::{Engine as Server, RedisServer};
 use tempfile::TempDir;
 
-use crate::place::{copy_dir, costing, request};
+use crate::place::{copy_dir, costing, header, request, writer};
 use crate::shared_place::{self, customer};
 
 const PLANS: &str = "tiers: {metered: {quota: 10, on_quota_exceeded: bill_overage, refund_on: 5xx}}";
@@ -103,4 +103,20 @@ async fn what_was_written_is_not_written_again() {
     let written = journal(&next, 9).await;
     let overage: u64 = written.iter().map(|(_, _, overage)| overage).sum();
     assert_eq!((written.len(), overage), (9, 25 + 4 + 3 - 10), "{written:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_recorded_outlasts_a_tier_that_refuses() {
+    const TIERS: &str = "tiers: {metered: {quota: 10, on_quota_exceeded: bill_overage}, hard: {quota: 100}}";
+    let (redis, dir) = (RedisServer::new(Server::Redis), tempfile::tempdir().unwrap());
+    let engine = shared_place::node(TIERS, &redis.url(), Duration::from_secs(10), &dir).await;
+    let key = customer(&engine).await;
+    for (tier, cost, told) in [("metered", 60, Some("50")), ("hard", 3, None), ("metered", 7, Some("57"))] {
+        let tier = sluicegate_core::policy::TierName::new(tier).unwrap();
+        engine.directory().set_tier("acme", tier, &writer()).await.unwrap();
+        let decision = engine.decided(&costing(request(&key), cost), engine.now()).await;
+        assert_eq!(header(&decision, "X-Quota-Overage").as_deref(), told);
+    }
+    let overage: u64 = records(&engine).iter().map(|(_, _, overage)| overage).sum();
+    assert_eq!(overage, 57);
 }

@@ -139,3 +139,17 @@ routes:
     assert_eq!(answer(&ask("/", 16).await), "400 cost_exceeds_limit");
     assert_eq!(world.used("quota").await, 14);
 }
+
+/// Where requests are forwarded here, nobody waits at their end. The next ones wait for the store to know.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_passes_behind_a_request_that_cost_more_than_the_quota() {
+    let world = World::new("tiers: {metered: {quota: 1000}}").await;
+    let held = CallerRequest { hold: Hold::Yes, ..costing(request(&world.key), 1) };
+    let permit = world.engine.decided(&held, world.engine.now()).await.permit.unwrap();
+    world.engine.finish(&permit, Some(200), Some(5_000), world.engine.now()).unwrap();
+    for _ in 0..10 {
+        let next = world.engine.decided(&request(&world.key), world.engine.now()).await;
+        assert!(!next.is_admitted());
+    }
+    assert_eq!(world.used("quota").await, 5_000);
+}

@@ -4,7 +4,8 @@
 //! key <public key> <link> <signature>
 //! segment <first> <slots> <whole records> <digest of the file> <digest of the sums> <link> <signature>
 //! pruned <before> <nanoseconds since 1970> <link> <signature>
-//! rollup <from hour> <until hour> <records before> <closed at> <hourly before> <rows> <digest> <link> <signature>
+//! rollup <from hour> <until hour> <records before> <closed at> <hourly before> <rows> <digest> [<recorded before>]
+//!        <link> <signature>
 //! shed <before hour> <nanoseconds since 1970> <link> <signature>
 //! reopened <from hour> <nanoseconds since 1970> <link> <signature>
 //! ```
@@ -66,9 +67,12 @@ impl fmt::Display for Line {
                 write!(f, "segment {} {slots} {whole} {content} {sums}", first.0)
             }
             Self::Pruned { before, at } => write!(f, "pruned {} {at}", before.0),
-            Self::Rollup(SignedRollup { from, until, position, at, hourly_before, rows, digest }) => {
+            Self::Rollup(rollup) => {
+                let SignedRollup { from, until, position, at, hourly_before, rows, digest, recorded_before } =
+                    rollup;
                 write!(f, "rollup {} {} {} {}", from.number(), until.number(), position.0, at.as_nanos())?;
-                write!(f, " {} {rows} {digest}", hourly_before.0)
+                write!(f, " {} {rows} {digest}", hourly_before.0)?;
+                recorded_before.map_or(Ok(()), |position| write!(f, " {}", position.0))
             }
             Self::Shed { before, at } => write!(f, "shed {} {at}", before.number()),
             Self::Reopened { from, at } => write!(f, "reopened {} {at}", from.number()),
@@ -152,6 +156,10 @@ fn parse_body(body: &str) -> Option<Line> {
             hourly_before: Position(next(&mut parts)?),
             rows: next(&mut parts)?,
             digest: next(&mut parts)?,
+            recorded_before: match parts.next() {
+                Some(part) => Some(Position(part.parse().ok()?)),
+                None => None,
+            },
         }),
         "shed" => Line::Shed { before: Hour::new(next(&mut parts)?)?, at: next(&mut parts)? },
         "reopened" => Line::Reopened { from: Hour::new(next(&mut parts)?)?, at: next(&mut parts)? },
@@ -163,4 +171,24 @@ fn parse_body(body: &str) -> Option<Line> {
 /// The next part of a body, as what it is meant to be.
 pub(super) fn next<'t, T: FromStr>(parts: &mut impl Iterator<Item = &'t str>) -> Option<T> {
     parts.next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Earlier versions signed roll-ups without the last number: their lines stay what they are.
+    #[test]
+    fn a_rollup_says_since_when_charges_are_told_unless_an_earlier_version_signed_it() {
+        let digest = "ab".repeat(32);
+        for (more, expected) in [("", None), (" 0", Some(Position(0))), (" 7", Some(Position(7)))] {
+            let body = format!("rollup 1 2 3 4 0 5 {digest}{more}");
+            let Some(Line::Rollup(rollup)) = parse_body(&body) else { panic!("{body}") };
+            assert_eq!((rollup.recorded_before, rollup.rows), (expected, 5));
+            assert_eq!(Line::Rollup(rollup).to_string(), body);
+        }
+        for wrong in [" ", " x", " 7 8", " -1"] {
+            assert_eq!(parse_body(&format!("rollup 1 2 3 4 0 5 {digest}{wrong}")), None, "{wrong}");
+        }
+    }
 }

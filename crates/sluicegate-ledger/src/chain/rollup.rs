@@ -34,6 +34,9 @@ pub struct SignedRollup {
     pub rows: u64,
     /// Of the rows.
     pub digest: Digest,
+    /// Records before this position were rolled up without the quarter of their charge. Nothing in lines of earlier
+    /// versions, which rolled up all of theirs so.
+    pub recorded_before: Option<Position>,
 }
 
 impl Chain {

@@ -44,6 +44,9 @@ struct Data<'r> {
     env: &'static str,
     late: bool,
     degraded: bool,
+    /// The quarter in which it was recorded, where that is not the one of the charge, which is the time of the event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded: Option<String>,
 }
 
 pub(super) fn write(out: &mut impl Write, node: &str, row: &NamedRow) -> Result<(), ExportError> {
@@ -52,7 +55,7 @@ pub(super) fn write(out: &mut impl Write, node: &str, row: &NamedRow) -> Result<
         id: id(node, row),
         source: format!("/sluicegate/{node}"),
         r#type: if row.marks.contains(Marks::TEST) { TYPE_TEST } else { TYPE },
-        time: row.start.to_string(),
+        time: row.charge_start().to_string(),
         subject: row.account.as_deref().unwrap_or(ANONYMOUS),
         datacontenttype: "application/json",
         data: Data {
@@ -66,6 +69,7 @@ pub(super) fn write(out: &mut impl Write, node: &str, row: &NamedRow) -> Result<
             env: row.marks.env().as_str(),
             late: row.marks.contains(Marks::LATE),
             degraded: row.marks.contains(Marks::DEGRADED),
+            recorded: row.charge.map(|_| row.start.to_string()),
         },
     };
     serde_json::to_writer(&mut *out, &event)?;

@@ -11,20 +11,27 @@ const UNIQUE_FROM: u64 = 1 << 32;
 /// Of rows that were rolled up by the hour. Their ids stay what they were.
 const CONTEXT_HOURLY: &str = "sluicegate 2026 usage event v1";
 const CONTEXT: &str = "sluicegate 2026 usage event v2";
+/// Of rows whose charge was made in another quarter.
+const CONTEXT_CHARGE: &str = "sluicegate 2026 usage event v3";
 
 /// 35 characters, which fit every system known to take them.
 pub(super) fn id(node: &str, row: &NamedRow) -> String {
     let mark = |mark: Marks| u8::from(row.marks.contains(mark));
-    let mut hasher = if row.marks.contains(Marks::HOURLY) {
-        let mut hasher = blake3::Hasher::new_derive_key(CONTEXT_HOURLY);
+    let is_hourly = row.marks.contains(Marks::HOURLY);
+    let mut hasher = blake3::Hasher::new_derive_key(match row.charge {
+        _ if is_hourly => CONTEXT_HOURLY,
+        None => CONTEXT,
+        Some(_) => CONTEXT_CHARGE,
+    });
+    if is_hourly {
         hasher.update(&row.start.hour().number().to_le_bytes());
-        hasher
     } else {
-        let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
         hasher.update(&row.start.number().to_le_bytes());
+        if let Some(charge) = row.charge {
+            hasher.update(&charge.number().to_le_bytes());
+        }
         hasher.update(&[row.unit.number(), mark(Marks::TEST)]);
-        hasher
-    };
+    }
     hasher.update(&[mark(Marks::LATE), mark(Marks::DEGRADED)]);
     // With its length before each name, so that no two rows have the same bytes.
     for name in

@@ -41,8 +41,10 @@ impl<F: Fn(Named) -> Option<String> + Send + Sync> Names for F {
 /// A row with names. Nothing where there is none, such as the account of a caller without a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedRow {
-    /// The quarter of an hour it is counted in.
+    /// The quarter of an hour it was recorded in.
     pub start: Quarter,
+    /// The quarter in which its charge was made, where that is another.
+    pub charge: Option<Quarter>,
     /// The serial of the account; 0 if there is none, or it is not known.
     pub serial: u64,
     /// The id of the account.
@@ -59,6 +61,13 @@ pub struct NamedRow {
     pub marks: Marks,
     /// How much.
     pub sums: Sums,
+}
+
+impl NamedRow {
+    /// The quarter it counts in: that of its charge.
+    pub fn charge_start(&self) -> Quarter {
+        self.charge.unwrap_or(self.start)
+    }
 }
 
 /// How many names are remembered: then they are forgotten, and asked for again.
@@ -95,6 +104,7 @@ impl<'n> Lexicon<'n> {
         let key = row.key;
         Ok(NamedRow {
             start: key.quarter,
+            charge: key.charge,
             serial: key.account,
             account: self.find(Named::Account(key.account), key.account)?,
             key: self.find(Named::Key(key.key), key.key)?,

@@ -44,11 +44,14 @@ const SCHEMA: &str = "message usage {
     required binary unit (STRING);
     required binary env (STRING);
     required boolean hourly;
+    required int64 charge_start (TIMESTAMP(MILLIS, true));
 }";
 
 /// The place of the column `start`, and of the first that always has a text.
 const START: usize = 14;
 const UNIT: usize = 15;
+/// The place of the column with the quarter of the charge.
+const CHARGE_START: usize = 18;
 /// How many rows are in a group: they are in memory until it is written.
 const GROUP_ROWS: usize = 65_536;
 const HOUR_MILLIS: i64 = 3_600_000;
@@ -146,6 +149,7 @@ fn whole(row: &NamedRow, column: usize) -> Result<i64, ExportError> {
     match column {
         0 => return Ok(i64::from(row.start.hour().number()) * HOUR_MILLIS),
         START => return Ok(i64::from(row.start.number()) * QUARTER_MILLIS),
+        CHARGE_START => return Ok(i64::from(row.charge_start().number()) * QUARTER_MILLIS),
         _ => {}
     }
     let numbers = row.sums.numbers();
@@ -172,10 +176,16 @@ pub(crate) fn read(bytes: Bytes) -> Result<Vec<NamedRow>, ParquetError> {
     rows.unwrap_or_else(|_| Err(ParquetError::General("its parts do not fit together".to_owned())))
 }
 
+fn quarter(millis: i64) -> Option<Quarter> {
+    let number = u32::try_from(millis / QUARTER_MILLIS).ok().filter(|_| millis % QUARTER_MILLIS == 0);
+    number.and_then(Quarter::new)
+}
+
 fn parse(row: ParquetRow) -> Result<NamedRow, ParquetError> {
     // A file without these columns was written when usage was rolled up by the hour.
     let mut named = NamedRow {
         start: Quarter::FIRST,
+        charge: None,
         serial: 0,
         account: None,
         key: None,
@@ -199,8 +209,10 @@ fn parse(row: ParquetRow) -> Result<NamedRow, ParquetError> {
             ("route", Field::Str(text)) => named.route = Some(text),
             ("tier", Field::Str(text)) => named.tier = Some(text),
             ("start", Field::TimestampMillis(at) | Field::Long(at)) => {
-                let quarter = u32::try_from(at / QUARTER_MILLIS).ok().and_then(Quarter::new);
-                start = Some(quarter.filter(|_| at % QUARTER_MILLIS == 0).ok_or_else(|| wrong(&name))?);
+                start = Some(quarter(at).ok_or_else(|| wrong(&name))?);
+            }
+            ("charge_start", Field::TimestampMillis(at) | Field::Long(at)) => {
+                named.charge = Some(quarter(at).ok_or_else(|| wrong(&name))?);
             }
             ("unit", Field::Str(text)) => named.unit = Unit::parse(&text).ok_or_else(|| wrong(&name))?,
             ("env", Field::Str(text)) => match KeyEnv::parse(&text).ok_or_else(|| wrong(&name))? {
@@ -221,6 +233,7 @@ fn parse(row: ParquetRow) -> Result<NamedRow, ParquetError> {
         }
     }
     named.start = start.unwrap_or(named.start);
+    named.charge = named.charge.filter(|charge| *charge != named.start);
     named.marks = if is_hourly { named.marks | Marks::HOURLY } else { named.marks };
     Ok(named)
 }

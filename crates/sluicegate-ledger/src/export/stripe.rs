@@ -36,8 +36,8 @@ struct Event<'r> {
     payload: serde_json::Map<String, serde_json::Value>,
 }
 
-/// A row without an account has nobody to be billed, one of a test key is never billed, and one that comes to nothing
-/// is no event.
+/// The time of an event is that of the charge, so that it counts in its period. A row without an account has nobody to
+/// be billed, one of a test key is never billed, and one that comes to nothing is no event.
 pub(super) fn write(
     out: &mut impl Write,
     node: &str,
@@ -58,10 +58,13 @@ pub(super) fn write(
     }
     payload.insert("unit".to_owned(), row.unit.as_str().into());
     payload.insert("env".to_owned(), row.marks.env().as_str().into());
+    if row.charge.is_some() {
+        payload.insert("recorded".to_owned(), row.start.to_string().into());
+    }
     let event = Event {
         event_name: &events.event_name,
         identifier: id(node, row),
-        timestamp: row.start.start().as_secs(),
+        timestamp: row.charge_start().start().as_secs(),
         payload,
     };
     serde_json::to_writer(&mut *out, &event)?;

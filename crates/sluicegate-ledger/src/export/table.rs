@@ -27,10 +27,11 @@ struct Line<'r> {
     start: String,
     unit: &'static str,
     env: &'static str,
+    charge_start: String,
 }
 
 /// The names of the columns.
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 17] = [
     "hour",
     "account",
     "key",
@@ -47,11 +48,12 @@ const COLUMNS: [&str; 16] = [
     "start",
     "unit",
     "env",
+    "charge_start",
 ];
 
 impl<'r> Line<'r> {
     fn new(row: &'r NamedRow) -> Self {
-        let NamedRow { start, serial: _, account, key, route, tier, unit, marks, sums } = row;
+        let NamedRow { start, charge: _, serial: _, account, key, route, tier, unit, marks, sums } = row;
         Self {
             hour: start.hour().to_string(),
             account: account.as_deref(),
@@ -69,6 +71,7 @@ impl<'r> Line<'r> {
             start: start.to_string(),
             unit: unit.as_str(),
             env: marks.env().as_str(),
+            charge_start: row.charge_start().to_string(),
         }
     }
 }
@@ -92,7 +95,7 @@ pub(super) fn write_csv<W: Write>(csv: &mut csv::Writer<W>, row: &NamedRow) -> R
     for number in numbers {
         csv.write_field(number.to_string())?;
     }
-    for text in [&*line.start, line.unit, line.env] {
+    for text in [&*line.start, line.unit, line.env, &*line.charge_start] {
         csv.write_field(text)?;
     }
     Ok(csv.write_record(None::<&[u8]>)?)

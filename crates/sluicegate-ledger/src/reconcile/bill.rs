@@ -17,6 +17,8 @@ const TOTAL_MAX: u128 = 10_u128.pow(27);
 /// What the columns may be called, in any case.
 const ACCOUNT: [&str; 4] = ["account", "account_id", "customer", "subject"];
 const HOUR: [&str; 4] = ["hour", "hour_start", "time", "timestamp"];
+/// Where there is such a column, it says when, and no other does: lines of an export count in the hour of their charge.
+const CHARGE: [&str; 1] = ["charge_start"];
 const TOTAL: [&str; 5] = ["total", "quantity", "value", "usage", "units"];
 
 /// Something in a bill that cannot be read.
@@ -92,7 +94,9 @@ impl Columns {
             find(names).ok_or_else(|| BillProblem { line: 1, column: None, problem: problem() })
         };
         match (need(&ACCOUNT), need(&TOTAL)) {
-            (Ok(account), Ok(total)) => Ok(Self { account, hour: find(&HOUR), total }),
+            (Ok(account), Ok(total)) => {
+                Ok(Self { account, hour: find(&CHARGE).or_else(|| find(&HOUR)), total })
+            }
             (account, total) => Err([account.err(), total.err()].into_iter().flatten().collect()),
         }
     }

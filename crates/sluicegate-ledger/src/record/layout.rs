@@ -3,15 +3,18 @@
 //! ```text
 //!   0  CRC-32   4  version   5  kind   6  flags    8  at          16  charged_at   24  decision
 //!  40  home    56  account            64  key     72  key_number  76  route        80  tier
-//!  84  unit    85  env    86  skipped   88  cost   96  overage   104  idempotency: key, request   120  reserved
+//!  84  unit, env   85  billed   86  skipped   88  cost   96  overage  104  idempotency: key, request  120  reserved
 //! ```
 //!
-//! `unit` is 1 for requests; `env` is 1 for live and 2 for test. Version 1 had zeros there: its records count requests,
-//! and as live. A unit or an environment that this program does not know is taken for that of a newer version, never
-//! for another.
+//! `unit` is 1 for requests; `env` is 1 for live and 2 for test. They share a byte, the unit in its lower half. A unit
+//! or an environment that this program does not know is taken for that of a newer version, never for another. `billed`
+//! has the lower bits of the print of the billed quota; the others are the upper six of the kind.
+//!
+//! Version 2 had the unit and the environment in bytes of their own, and no print. Version 1 had zeros there: its
+//! records count requests, and as live.
 //!
 //! `skipped` and `reserved` are the settlement of a refund or a correction. Older programs wrote zeros there.
-//! Everything else is the same in both versions.
+//! Everything else is the same in all versions.
 //!
 //! The checksum covers the record's position too: bytes that stray to another slot are not taken for a record.
 //! The first word is never zero and is written last, so a slot whose first word is zero holds no whole record.
@@ -21,7 +24,7 @@ use sluicegate_core::plan::HomeId;
 use sluicegate_core::tariff::LimitPlaces;
 use sluicegate_core::time::Timestamp;
 
-use super::{Flags, Idempotency, Kind, Record, Settlement, Unit};
+use super::{BilledPrint, Flags, Idempotency, Kind, Record, Settlement, Unit};
 
 /// The size of a slot.
 pub(crate) const SLOT_BYTES: usize = 128;
@@ -30,9 +33,16 @@ pub(crate) const SLOT_BYTES: usize = 128;
 pub(crate) type SlotBytes = [u8; SLOT_BYTES];
 
 /// The version that is written.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
+/// The version without a print of the billed quota, which is read as well.
+const VERSION_WITHOUT_PRINT: u8 = 2;
 /// The version without a unit and an environment, which is read as well.
 const VERSION_WITHOUT_UNIT: u8 = 1;
+
+/// How many bits of its byte the kind has. The others are those of the print that do not fit the byte of that.
+const KIND_BITS: u32 = u8::BITS - (BilledPrint::BITS - u8::BITS);
+/// How many bits of the byte that they share the unit has.
+const UNIT_BITS: u32 = 4;
 
 /// The bit of the flags, not one of [`Flags`], that says there is an idempotency key.
 const IDEMPOTENT: u16 = 1 << 15;
@@ -59,11 +69,13 @@ pub(crate) fn encode(record: &Record) -> SlotBytes {
         None => (0, Idempotency { key: 0, request: 0 }),
     };
     bytes[4] = VERSION;
-    bytes[5] = match record.kind {
+    let kind = match record.kind {
         Kind::Charge => 1,
         Kind::Refund => 2,
         Kind::Correction => 3,
     };
+    let [low, high] = record.billed.to_bits().to_le_bytes();
+    bytes[5] = kind | high << KIND_BITS;
     bytes[6..8].copy_from_slice(&(record.flags.0 | idempotent).to_le_bytes());
     bytes[8..16].copy_from_slice(&record.at.as_nanos().to_le_bytes());
     bytes[16..24].copy_from_slice(&record.charged_at.as_nanos().to_le_bytes());
@@ -74,8 +86,8 @@ pub(crate) fn encode(record: &Record) -> SlotBytes {
     bytes[72..76].copy_from_slice(&record.key_number.to_le_bytes());
     bytes[76..80].copy_from_slice(&record.route.to_le_bytes());
     bytes[80..84].copy_from_slice(&record.tier.to_le_bytes());
-    bytes[84] = record.unit.number();
-    bytes[85] = env_number(record.env);
+    bytes[84] = record.unit.number() | env_number(record.env) << UNIT_BITS;
+    bytes[85] = low;
     bytes[88..96].copy_from_slice(&record.cost.to_le_bytes());
     bytes[96..104].copy_from_slice(&record.overage.to_le_bytes());
     bytes[104..112].copy_from_slice(&key.to_le_bytes());
@@ -100,11 +112,22 @@ pub(crate) fn decode(bytes: &SlotBytes, position: u64) -> Content {
     }
     let (unit, env) = match bytes[4] {
         VERSION_WITHOUT_UNIT => (Some(Unit::Requests), Some(KeyEnv::Live)),
-        VERSION => (Unit::from_number(bytes[84]), env_from_number(bytes[85])),
+        VERSION_WITHOUT_PRINT => (Unit::from_number(bytes[84]), env_from_number(bytes[85])),
+        VERSION => {
+            let unit = bytes[84] & ((1 << UNIT_BITS) - 1);
+            (Unit::from_number(unit), env_from_number(bytes[84] >> UNIT_BITS))
+        }
         _ => (None, None),
     };
     let (Some(unit), Some(env)) = (unit, env) else { return Content::Newer { version: bytes[4] } };
-    let kind = match bytes[5] {
+    let (kind, billed) = match bytes[4] {
+        VERSION => {
+            let print = u16::from_le_bytes([bytes[85], bytes[5] >> KIND_BITS]);
+            (bytes[5] & ((1 << KIND_BITS) - 1), BilledPrint::from_bits(print))
+        }
+        _ => (bytes[5], BilledPrint::UNKNOWN),
+    };
+    let kind = match kind {
         1 => Kind::Charge,
         2 => Kind::Refund,
         3 => Kind::Correction,
@@ -133,6 +156,7 @@ pub(crate) fn decode(bytes: &SlotBytes, position: u64) -> Content {
             reserved: u64::from_le_bytes(part(bytes, 120)),
             skipped: LimitPlaces::from_bits(u16::from_le_bytes(part(bytes, 86))),
         },
+        billed,
     })
 }
 

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use super::mapping::Mapping;
 use super::segment::{Disk, Extent, RealDisk};
 use super::{Position, Spool, SpoolSettings};
-use crate::record::{Flags, Kind, Record, Settlement, Unit};
+use crate::record::{BilledPrint, Flags, Kind, Record, Settlement, Unit};
 
 mod faults;
 mod stalls;
@@ -98,6 +98,7 @@ fn record(cost: u64) -> Record {
         idempotency: None,
         flags: Flags::NONE,
         settlement: Settlement::default(),
+        billed: BilledPrint::UNKNOWN,
     }
 }
 

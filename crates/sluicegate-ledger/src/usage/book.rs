@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row as SqlRow};
+use sluicegate_core::time::Timestamp;
 
 use super::error::BookError;
-use super::row::Sums;
+use super::row::{RowRules, Sums};
 use crate::hour::Hour;
 use crate::quarter::Quarter;
 use crate::spool::Position;
@@ -15,7 +16,8 @@ use crate::spool::Position;
 /// `TolU`: what marks the file as ours.
 const APPLICATION: i32 = 0x546f_6c55;
 /// What brings a file from each version to the next. What was released is never edited.
-const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("schema/002.sql")];
+const MIGRATIONS: [&str; 3] =
+    [include_str!("schema.sql"), include_str!("schema/002.sql"), include_str!("schema/003.sql")];
 #[expect(clippy::cast_possible_truncation, reason = "a short list")]
 const KNOWN: u32 = MIGRATIONS.len() as u32;
 /// How long to wait for a lock that somebody else holds for a moment.
@@ -111,10 +113,47 @@ fn open_hour(connection: &Connection) -> Result<Hour, BookError> {
     last.map_or(Ok(Hour::FIRST), hour)
 }
 
-/// Records before this position were rolled up by the hour.
-pub(super) fn hourly_before(connection: &Connection) -> Result<Position, BookError> {
-    let sql = "SELECT value FROM meta WHERE key = 'hourly_before'";
-    let bytes: Option<Vec<u8>> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+/// By which rules the records of a book are counted.
+pub(super) fn row_rules(connection: &Connection) -> Result<RowRules, BookError> {
+    let hourly_before = meta_position(connection, "hourly_before")?;
+    Ok(RowRules { hourly_before, recorded_before: meta_position(connection, "recorded_before")? })
+}
+
+/// What was recorded ahead of the time to which a clock was set back.
+pub(super) struct RecordedAhead {
+    /// Behind this position.
+    pub(super) from: Position,
+    /// Not later than this.
+    pub(super) until: Timestamp,
+}
+
+/// What was ever recorded ahead of a clock that was set back then. Nothing ends where time begins.
+pub(super) fn recorded_ahead(connection: &Connection) -> Result<RecordedAhead, BookError> {
+    let until = meta_position(connection, "ahead_until")?;
+    Ok(RecordedAhead {
+        from: meta_position(connection, "ahead_from")?,
+        until: Timestamp::from_nanos(until.0),
+    })
+}
+
+/// Notes that time was set back to `now`, where records behind this position may be ahead of it.
+pub(super) fn note_ahead(connection: &Connection, from: Position, now: Timestamp) -> Result<(), BookError> {
+    let sql = "SELECT max(quarter) FROM quarters WHERE quarter > ?1";
+    let last: Option<u32> = connection.query_row(sql, [Quarter::of(now).number()], |row| row.get(0))?;
+    let Some(last) = last else { return Ok(()) };
+    let before = recorded_ahead(connection)?;
+    let from = if before.until == Timestamp::EPOCH { from } else { from.min(before.from) };
+    let until = quarter(last)?.next().start().max(before.until);
+    let sql = "INSERT OR REPLACE INTO meta VALUES ('ahead_from', ?1), ('ahead_until', ?2)";
+    let number = |number: u64| number.to_string().into_bytes();
+    connection.execute(sql, [number(from.0), number(until.as_nanos())])?;
+    Ok(())
+}
+
+/// A position that is kept under this name; the first if there is none.
+fn meta_position(connection: &Connection, name: &str) -> Result<Position, BookError> {
+    let sql = "SELECT value FROM meta WHERE key = ?1";
+    let bytes: Option<Vec<u8>> = connection.query_row(sql, [name], |row| row.get(0)).optional()?;
     let Some(bytes) = bytes else { return Ok(Position(0)) };
     let position = std::str::from_utf8(&bytes).ok().and_then(|text| text.parse().ok());
     position.map(Position).ok_or_else(|| BookError::Damaged("a position that is no number".to_owned()))
@@ -144,6 +183,11 @@ pub(super) fn hour(number: u32) -> Result<Hour, BookError> {
 /// A quarter of an hour as it is kept.
 pub(super) fn quarter(number: u32) -> Result<Quarter, BookError> {
     Quarter::new(number).ok_or_else(|| BookError::Damaged(format!("there is no quarter {number}")))
+}
+
+/// The quarter of a charge as it is kept: 0 where it is the quarter of the row.
+pub(super) fn charge_quarter(number: u32) -> Result<Option<Quarter>, BookError> {
+    if number == 0 { Ok(None) } else { quarter(number).map(Some) }
 }
 
 /// A whole number that may use all of its bits.

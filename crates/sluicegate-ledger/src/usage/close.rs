@@ -6,7 +6,7 @@ use sluicegate_core::time::{Nanos, Timestamp};
 use super::book::{self, Book};
 use super::error::{BookError, RollError};
 use crate::hour::Hour;
-use crate::spool::Spool;
+use crate::spool::{Position, Spool};
 
 /// What closing came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +59,13 @@ impl Book {
         let latest = latest.as_nanos().cast_signed();
         let sql = "SELECT min(position) FROM closings WHERE at > ?1";
         let wrong: Option<i64> = transaction.query_row(sql, [latest], |row| row.get(0))?;
-        let Some(position) = wrong else { return Ok(Reopened::Nothing) };
+        let sql = "SELECT coalesce(max(position), 0) FROM closings";
+        let last: i64 = transaction.query_row(sql, [], |row| row.get(0))?;
+        book::note_ahead(&transaction, Position(wrong.unwrap_or(last).cast_unsigned()), now)?;
+        let Some(position) = wrong else {
+            transaction.commit()?;
+            return Ok(Reopened::Nothing);
+        };
         transaction.execute("DELETE FROM closings WHERE at > ?1", [latest])?;
         let sql = "SELECT max(hour) FROM sealed WHERE hour <= ?1";
         let sealed: Option<u32> = transaction.query_row(sql, [Hour::of(now).number()], |row| row.get(0))?;

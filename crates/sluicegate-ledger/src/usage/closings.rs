@@ -26,10 +26,10 @@ impl From<&SignedRollup> for Closing {
 impl Book {
     /// What is to be signed of the hours that were closed behind `signed`, and whose rows are all there.
     pub(crate) fn unsigned_rollups(&self, signed: Hour) -> Result<Vec<SignedRollup>, BookError> {
-        let (closings, hourly_before, open) = {
+        let (closings, rules, open) = {
             let reader = self.reader.lock();
             let open = book::standing(&reader)?.map_or(Hour::FIRST, |standing| standing.open);
-            (all(&reader)?, book::hourly_before(&reader)?, open)
+            (all(&reader)?, book::row_rules(&reader)?, open)
         };
         let mut rollups = Vec::new();
         let mut from = signed;
@@ -38,7 +38,17 @@ impl Book {
                 continue;
             }
             let (rows, digest) = self.digest(&(from..until))?;
-            rollups.push(SignedRollup { from, until, position, at, hourly_before, rows, digest });
+            let (hourly_before, recorded_before) = (rules.hourly_before, Some(rules.recorded_before));
+            rollups.push(SignedRollup {
+                from,
+                until,
+                position,
+                at,
+                hourly_before,
+                rows,
+                digest,
+                recorded_before,
+            });
             from = until;
         }
         Ok(rollups)
@@ -54,8 +64,11 @@ impl Book {
             transaction.execute(sql, (hour.number(), position, at))?;
         }
         let hourly = rollups.iter().map(|rollup| rollup.hourly_before.0).max().unwrap_or(0);
-        let sql = "INSERT OR REPLACE INTO meta VALUES ('hourly_before', ?1)";
-        transaction.execute(sql, [hourly.to_string().into_bytes()])?;
+        // What was signed without it was rolled up by an earlier version.
+        let recorded = rollups.iter().map(|rollup| rollup.recorded_before.unwrap_or(rollup.position).0).max();
+        let sql = "INSERT OR REPLACE INTO meta VALUES ('hourly_before', ?1), ('recorded_before', ?2)";
+        let position = |position: u64| position.to_string().into_bytes();
+        transaction.execute(sql, [position(hourly), position(recorded.unwrap_or(0))])?;
         Ok(transaction.commit()?)
     }
 }

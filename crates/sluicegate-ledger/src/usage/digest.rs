@@ -12,6 +12,9 @@ use crate::quarter::quarters_of;
 
 const CONTEXT: &str = "sluicegate 2026 usage rollup v1";
 
+/// The bit of the marks, not one of them, that says there is the quarter of a charge.
+const HAS_CHARGE: u8 = 1 << 7;
+
 /// Rows that are being digested, in the order of the book.
 pub(crate) struct RowDigest {
     hasher: blake3::Hasher,
@@ -30,7 +33,12 @@ impl RowDigest {
         self.hasher.update(&key.key.to_le_bytes());
         self.hasher.update(&key.route.to_le_bytes());
         self.hasher.update(&key.tier.to_le_bytes());
-        self.hasher.update(&[key.unit.number(), key.marks.number()]);
+        // The marks say whether the quarter of the charge follows: without it the bytes are those of earlier versions.
+        let has_charge = if key.charge.is_some() { HAS_CHARGE } else { 0 };
+        self.hasher.update(&[key.unit.number(), key.marks.number() | has_charge]);
+        if let Some(charge) = key.charge {
+            self.hasher.update(&charge.number().to_le_bytes());
+        }
         for number in sums.numbers() {
             self.hasher.update(&number.to_le_bytes());
         }

@@ -15,8 +15,8 @@ use super::book;
 use super::closings::{self, Closing};
 use super::digest::RowDigest;
 use super::error::BookError;
-use super::row::{Row, RowKey, Sums};
-use super::rows::read_row;
+use super::row::{Row, RowKey, RowRules, Sums};
+use super::rows::{COLUMNS, read_row};
 use crate::chain::{FirstBad, SignedRollup, VerifyError, Why};
 use crate::hour::Hour;
 use crate::quarter::quarters_of;
@@ -47,8 +47,9 @@ pub(crate) fn verify(
         |error: BookError| VerifyError::Io { path: path.to_owned(), source: io::Error::other(error) };
     let mut connection = open(path).map_err(|error| failed(error.into()))?;
     let transaction = connection.transaction().map_err(|error| failed(error.into()))?;
-    let book = Reader { path, connection: &transaction };
-    if book.version().map_err(failed)? < 2 {
+    let version = version(&transaction).map_err(|error| failed(error.into()))?;
+    let book = Reader { path, connection: &transaction, version };
+    if version < 2 {
         let is_old = signed.rollups.is_empty();
         return if is_old { Ok(0) } else { Err(FirstBad::file(path, Why::Rollup).into()) };
     }
@@ -69,9 +70,14 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+fn version(connection: &Connection) -> rusqlite::Result<u32> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
 struct Reader<'r> {
     path: &'r Path,
     connection: &'r Connection,
+    version: u32,
 }
 
 impl Reader<'_> {
@@ -83,16 +89,25 @@ impl Reader<'_> {
         FirstBad { hour, ..FirstBad::file(self.path, Why::Rollup) }.into()
     }
 
-    fn version(&self) -> Result<u32, BookError> {
-        Ok(self.connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+    /// The quarter of the charge. The second version had none: its rows are those of their own quarter.
+    fn charge_quarter(&self) -> &'static str {
+        if self.version < 3 { "0" } else { "charge_quarter" }
+    }
+
+    fn rules(&self) -> Result<RowRules, BookError> {
+        let rules = book::row_rules(self.connection)?;
+        Ok(if self.version < 3 { RowRules { recorded_before: Position(u64::MAX), ..rules } } else { rules })
     }
 
     fn each_row(&self, hours: std::ops::Range<Hour>, mut each: impl FnMut(Row)) -> Result<(), VerifyError> {
-        let sql = "SELECT * FROM quarters WHERE quarter >= ?1 AND quarter < ?2
-                   ORDER BY quarter, account, key, route, tier, unit, marks";
+        let sql = format!(
+            "SELECT {COLUMNS}, {charge} AS of_charge FROM quarters WHERE quarter >= ?1 AND quarter < ?2
+             ORDER BY quarter, account, key, route, tier, unit, marks, of_charge",
+            charge = self.charge_quarter()
+        );
         let quarters = quarters_of(&hours);
         let mut read = || -> Result<(), BookError> {
-            let mut statement = self.connection.prepare(sql)?;
+            let mut statement = self.connection.prepare(&sql)?;
             let mut rows = statement.query((quarters.start.number(), quarters.end.number()))?;
             while let Some(row) = rows.next()? {
                 each(read_row(row)?);
@@ -122,7 +137,7 @@ impl Reader<'_> {
         let mut closings: Vec<Closing> = signed.rollups.iter().map(Closing::from).collect();
         let known = closings::all(self.connection).map_err(|error| self.failed(error))?;
         closings.extend(known.into_iter().filter(|closing| closing.hour > open));
-        let hourly = book::hourly_before(self.connection).map_err(|error| self.failed(error))?;
+        let rules = self.rules().map_err(|error| self.failed(error))?;
         let mut sums: BTreeMap<RowKey, (Sums, Sums)> = BTreeMap::new();
         let mut coming = closings.iter().peekable();
         let (mut first_open, mut first) = (Hour::FIRST, None);
@@ -131,8 +146,7 @@ impl Reader<'_> {
                 first_open = closing.hour;
             }
             first.get_or_insert(position);
-            let key = RowKey::of(record, first_open);
-            let key = if position < hourly { key.hourly() } else { key };
+            let key = rules.key(position, record, first_open);
             if position >= standing.began && key.hour() >= open {
                 sums.entry(key).or_default().1 += Sums::of(record);
             }
@@ -156,11 +170,14 @@ impl Reader<'_> {
 
     /// The sums of accounts follow from the rows.
     fn check_accounts(&self) -> Result<(), VerifyError> {
-        const ROWS: &str = "SELECT account, quarter, unit, marks, sum(requests), sum(charged), sum(corrected), \
-                            sum(refunded), sum(overage), sum(overage_refunded) \
-                            FROM quarters GROUP BY account, quarter, unit, marks";
         const SUMS: &str = "SELECT * FROM account_quarters";
-        for (one, other) in [(ROWS, SUMS), (SUMS, ROWS)] {
+        let charge = if self.version < 3 { "" } else { ", charge_quarter" };
+        let rows = format!(
+            "SELECT account, quarter, unit, marks, sum(requests), sum(charged), sum(corrected), sum(refunded), \
+             sum(overage), sum(overage_refunded){charge} FROM quarters \
+             GROUP BY account, quarter, unit, marks{charge}"
+        );
+        for (one, other) in [(&*rows, SUMS), (SUMS, &*rows)] {
             let sql = format!(
                 "SELECT min(quarter) / 4 FROM (SELECT * FROM ({one}) EXCEPT SELECT * FROM ({other}))"
             );

@@ -34,9 +34,12 @@ impl Book {
         let end = done_until(&reader, needs)?;
         // What was written before an hour was closed may also lie in the hour in which that was done.
         let at = oldest(now, retain).as_nanos().min(end.start().as_nanos());
+        // Under a clock that was set back, later positions have earlier times.
+        let ahead = book::recorded_ahead(&reader)?;
+        let last = if at > ahead.until.as_nanos() { i64::MAX } else { ahead.from.0.cast_signed() };
         let sql = "SELECT max(position) FROM closings
-                   WHERE at < ?1 AND position <= (SELECT position FROM progress)";
-        let position: Option<i64> = reader.query_row(sql, [at.cast_signed()], |row| row.get(0))?;
+                   WHERE at < ?1 AND position <= (SELECT position FROM progress) AND position <= ?2";
+        let position: Option<i64> = reader.query_row(sql, [at.cast_signed(), last], |row| row.get(0))?;
         Ok(Position(position.map_or(0, i64::cast_unsigned)))
     }
 

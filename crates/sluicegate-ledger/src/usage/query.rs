@@ -53,7 +53,7 @@ pub struct Query {
     pub key: Option<u64>,
     /// Of this route only, by its number.
     pub route: Option<u32>,
-    /// In these quarters of hours.
+    /// Charged in these quarters of hours.
     pub quarters: Range<Quarter>,
     /// How long each point of the series is.
     pub step: Step,
@@ -82,15 +82,16 @@ pub struct Point {
 pub struct Usage {
     /// All of it.
     pub sums: Sums,
-    /// What of it is marked as late.
+    /// What of it was recorded when the hour of its charge was closed already.
     pub late: Sums,
     /// What of it was decided while a part of the system was missing.
     pub degraded: Sums,
     /// What of it is of test keys.
     pub test: Sums,
-    /// The same by time, in order, without the parts in which nothing was recorded.
+    /// The same by the time of the charge, in order, without the parts in which nothing was recorded.
     pub series: Vec<Point>,
-    /// Hours before this one are closed: what they say is final.
+    /// Hours before this one are closed: what was recorded in them is final. What is recorded later for charges of
+    /// theirs is marked as late.
     pub open: Hour,
     /// Slots of the whole spool that hold something which is not a record. They are in no sum: if it is not zero,
     /// less may be counted than was used.
@@ -112,17 +113,19 @@ impl Book {
 
     fn query_once(&self, spool: &Spool, query: &Query) -> Result<Usage, RollError> {
         let mut count = Count { query, usage: Usage::default(), series: BTreeMap::new() };
-        let standing = {
+        let (standing, rules) = {
             let mut reader = self.reader.lock();
             // One transaction: sums and the position they reach belong together.
             let transaction = reader.transaction()?;
             count.add_book(&transaction)?;
-            book::standing(&transaction)?
+            (book::standing(&transaction)?, book::row_rules(&transaction)?)
         };
         let first = spool.first();
         let (from, open, torn) =
             standing.map_or((first, Hour::FIRST, 0), |it| (it.position, it.open, it.torn));
-        let report = match spool.read(from, |_, record| count.add_record(record, open)) {
+        let report = match spool
+            .read(from, |position, record| count.add_record(&rules.key(position, record, open), record))
+        {
             // A book that was never rolled has no position to be overtaken at.
             Err(ReadError::Forgotten { from, first }) => return Err(RollError::Gap { from, first }),
             other => other?,
@@ -155,15 +158,16 @@ impl Count<'_> {
         *self.series.entry(start).or_default() += sums;
     }
 
-    fn add_record(&mut self, record: &Record, open: Hour) {
-        let key = RowKey::of(record, open);
+    fn add_record(&mut self, key: &RowKey, record: &Record) {
         let Query { account, key: key_serial, route, quarters, .. } = self.query;
         let is_wanted = account.is_none_or(|it| it == key.account)
             && key_serial.is_none_or(|it| it == key.key)
             && route.is_none_or(|it| it == key.route)
-            && quarters.contains(&key.quarter);
-        if is_wanted {
-            self.add(key.quarter, key.marks, Sums::of(record));
+            && quarters.contains(&key.charge_quarter());
+        let sums = Sums::of(record);
+        // What says only that a permit is held or finished makes no row in the book either.
+        if is_wanted && sums != Sums::default() {
+            self.add(key.charge_quarter(), key.marks, sums);
         }
     }
 
@@ -180,11 +184,19 @@ impl Count<'_> {
     }
 }
 
-/// The rows that a query wants, in as few of them as will do.
+/// The rows that a query wants, in as few of them as will do: those of their own quarter, and those of earlier charges,
+/// which have an index.
 fn select(query: &Query) -> (String, Vec<Value>) {
     let mut values = vec![query.quarters.start.number().into(), query.quarters.end.number().into()];
+    let own = select_part(query, "d.charge_quarter = 0 AND d.quarter", "d.quarter", &mut values);
+    let is_earlier = "d.charge_quarter <> 0 AND d.charge_quarter";
+    let earlier = select_part(query, is_earlier, "d.charge_quarter", &mut values);
+    (format!("{own} UNION ALL {earlier}"), values)
+}
+
+fn select_part(query: &Query, is_part: &str, quarter: &str, values: &mut Vec<Value>) -> String {
     let serial = |serial: u64| Value::from(serial.cast_signed());
-    let mut wheres = String::from("d.quarter >= ?1 AND d.quarter < ?2");
+    let mut wheres = format!("{is_part} >= ?1 AND {quarter} < ?2");
     let mut also = |column: &str, value: Value| {
         values.push(value);
         wheres.push_str(&format!(" AND {column} = ?{}", values.len()));
@@ -197,10 +209,13 @@ fn select(query: &Query) -> (String, Vec<Value>) {
         }
         // The quarters in which there is anything of the account lead to its rows in them.
         Some(account) => {
+            let of_account =
+                format!("{} >= ?1 AND {} < ?2", is_part.replace("d.", "a."), quarter.replace("d.", "a."));
             also("a.account", serial(account));
-            also("a.quarter >= ?1 AND a.quarter < ?2 AND d.account", serial(account));
+            also(&format!("{of_account} AND d.account"), serial(account));
             "account_quarters a CROSS JOIN quarters d \
-             ON d.quarter = a.quarter AND d.unit = a.unit AND d.marks = a.marks"
+             ON d.quarter = a.quarter AND d.unit = a.unit AND d.marks = a.marks \
+             AND d.charge_quarter = a.charge_quarter"
         }
         None => "quarters d",
     };
@@ -208,5 +223,5 @@ fn select(query: &Query) -> (String, Vec<Value>) {
         value.into_iter().for_each(|value| also(column, value));
     }
     let sums = "d.requests, d.charged, d.corrected, d.refunded, d.overage, d.overage_refunded";
-    (format!("SELECT d.quarter, d.marks, {sums} FROM {from} WHERE {wheres}"), values)
+    format!("SELECT {quarter}, d.marks, {sums} FROM {from} WHERE {wheres}")
 }

@@ -50,7 +50,7 @@ impl Book {
         let Some(standing) = book::standing(writer)? else {
             return Ok(Recount { hours: hours.start..hours.start, miscounted: Vec::new() });
         };
-        let (closings, hourly) = (closings::all(writer)?, book::hourly_before(writer)?);
+        let (closings, rules) = (closings::all(writer)?, book::row_rules(writer)?);
         let first = spool.first();
         let known = if first <= standing.began {
             Hour::FIRST
@@ -67,8 +67,7 @@ impl Book {
             while let Some(closing) = coming.next_if(|closing| closing.position <= position) {
                 open = closing.hour;
             }
-            let key = RowKey::of(record, open);
-            let key = if position < hourly { key.hourly() } else { key };
+            let key = rules.key(position, record, open);
             if hours.contains(&key.hour()) {
                 rows.entry(key).or_default().1 += Sums::of(record);
             }

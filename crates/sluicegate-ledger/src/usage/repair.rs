@@ -32,16 +32,17 @@ impl Book {
 fn replace(transaction: &Transaction<'_>, key: &RowKey, sums: &Sums) -> Result<(), BookError> {
     let (account, serial) = (key.account.cast_signed(), key.key.cast_signed());
     let (quarter, unit, marks) = (key.quarter.number(), key.unit.number(), key.marks.number());
+    let charge = key.charge.map_or(0, Quarter::number);
     transaction.execute(
         "DELETE FROM quarters WHERE quarter = ?1 AND account = ?2 AND key = ?3 AND route = ?4 AND tier = ?5
-         AND unit = ?6 AND marks = ?7",
-        (quarter, account, serial, key.route, key.tier, unit, marks),
+         AND unit = ?6 AND marks = ?7 AND charge_quarter = ?8",
+        (quarter, account, serial, key.route, key.tier, unit, marks, charge),
     )?;
     if *sums != Sums::default() {
         let [a, b, c, d, e, f] = book::columns(sums)?;
         transaction.execute(
-            "INSERT INTO quarters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-            (quarter, account, serial, key.route, key.tier, unit, marks, a, b, c, d, e, f),
+            "INSERT INTO quarters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+            (quarter, account, serial, key.route, key.tier, unit, marks, a, b, c, d, e, f, charge),
         )?;
     }
     Ok(())
@@ -54,8 +55,9 @@ fn add_up_accounts(transaction: &Transaction<'_>, quarters: &Range<Quarter>) -> 
     transaction.execute(
         "INSERT INTO account_quarters
          SELECT account, quarter, unit, marks, sum(requests), sum(charged), sum(corrected), sum(refunded),
-                sum(overage), sum(overage_refunded)
-         FROM quarters WHERE quarter >= ?1 AND quarter < ?2 GROUP BY account, quarter, unit, marks",
+                sum(overage), sum(overage_refunded), charge_quarter
+         FROM quarters WHERE quarter >= ?1 AND quarter < ?2
+         GROUP BY account, quarter, unit, marks, charge_quarter",
         range,
     )?;
     Ok(())

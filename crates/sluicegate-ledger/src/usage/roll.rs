@@ -9,9 +9,10 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::book::{self, Book, Standing};
 use super::closings;
 use super::error::{BookError, RollError};
-use super::row::Row;
+use super::row::{Row, RowRules};
 use super::tally::{self, Tally};
 use crate::hour::Hour;
+use crate::quarter::Quarter;
 use crate::spool::{Position, Spool};
 
 /// How many records are read before the size of the tally is looked at.
@@ -78,16 +79,15 @@ struct Pace {
     /// Where hours were closed the next time, when the book was made the first time.
     closes_at: Option<Position>,
     floor: Hour,
-    /// Records before it were rolled up by the hour, and are again.
-    hourly_before: Position,
+    rules: RowRules,
 }
 
 impl Pace {
     fn at(connection: &Connection, position: Position) -> Result<Self, BookError> {
         let sql = "SELECT min(position) FROM closings WHERE position > ?1";
         let next: Option<i64> = connection.query_row(sql, [position.0.cast_signed()], |row| row.get(0))?;
-        let (floor, hourly_before) = (book::floor(connection)?, book::hourly_before(connection)?);
-        Ok(Self { closes_at: next.map(|it| Position(it.cast_unsigned())), floor, hourly_before })
+        let (floor, rules) = (book::floor(connection)?, book::row_rules(connection)?);
+        Ok(Self { closes_at: next.map(|it| Position(it.cast_unsigned())), floor, rules })
     }
 }
 
@@ -101,12 +101,12 @@ impl Batch {
     fn read(spool: &Spool, from: Standing, pace: Pace) -> Result<Self, RollError> {
         let end = spool.durable().0.min(from.position.0.saturating_add(RECORDS_MAX));
         let end = pace.closes_at.map_or(end, |position| end.min(position.0));
-        let mut tally = Tally::new(from.open, pace.floor);
+        let mut tally = Tally::new(from.open, pace.floor, pace.rules);
         let mut rolled = Rolled { position: from.position, ..Rolled::default() };
         while rolled.position.0 < end && tally.len() < ROWS_MAX {
             let until = Position(end.min(rolled.position.0.saturating_add(CHUNK_RECORDS)));
             let report = spool.read_until(rolled.position, until, |position, record| {
-                tally.count(record, position < pace.hourly_before);
+                tally.count(position, record);
             })?;
             rolled.records += report.read;
             rolled.holes += report.holes;
@@ -146,25 +146,29 @@ pub(super) fn add_rows(transaction: &Transaction<'_>, rows: &[Row]) -> Result<()
                        overage = overage + excluded.overage, \
                        overage_refunded = overage_refunded + excluded.overage_refunded";
     let sql = format!(
-        "INSERT INTO quarters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-         ON CONFLICT (quarter, account, key, route, tier, unit, marks) {ADD}"
+        "INSERT INTO quarters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+         ON CONFLICT (quarter, account, key, route, tier, unit, marks, charge_quarter) {ADD}"
     );
     let mut insert = transaction.prepare(&sql)?;
     for Row { key, sums } in rows {
         let [a, b, c, d, e, f] = book::columns(sums)?;
         let (account, key_serial) = (key.account.cast_signed(), key.key.cast_signed());
         let (quarter, unit, marks) = (key.quarter.number(), key.unit.number(), key.marks.number());
-        insert.execute((quarter, account, key_serial, key.route, key.tier, unit, marks, a, b, c, d, e, f))?;
+        let charge = key.charge.map_or(0, Quarter::number);
+        insert.execute((
+            quarter, account, key_serial, key.route, key.tier, unit, marks, a, b, c, d, e, f, charge,
+        ))?;
     }
     let sql = format!(
-        "INSERT INTO account_quarters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-         ON CONFLICT (account, quarter, unit, marks) {ADD}"
+        "INSERT INTO account_quarters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+         ON CONFLICT (account, quarter, unit, marks, charge_quarter) {ADD}"
     );
     let mut insert = transaction.prepare(&sql)?;
-    for ((account, quarter, unit, marks), sums) in tally::by_account(rows) {
+    for ((account, quarter, unit, marks, charge), sums) in tally::by_account(rows) {
         let [a, b, c, d, e, f] = book::columns(&sums)?;
         let (quarter, unit, marks) = (quarter.number(), unit.number(), marks.number());
-        insert.execute((account.cast_signed(), quarter, unit, marks, a, b, c, d, e, f))?;
+        let charge = charge.map_or(0, Quarter::number);
+        insert.execute((account.cast_signed(), quarter, unit, marks, a, b, c, d, e, f, charge))?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use sluicegate_core::key_env::KeyEnv;
 use crate::hour::Hour;
 use crate::quarter::Quarter;
 use crate::record::{Flags, Kind, Record, Unit};
+use crate::spool::Position;
 
 /// What is said of all records of a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -15,7 +16,7 @@ pub struct Marks(u8);
 impl Marks {
     /// Nothing.
     pub const NONE: Self = Self(0);
-    /// They were recorded later than they were decided, or when their hour was closed already.
+    /// They were recorded later than they were decided, or when the hour of their charge was closed already.
     pub const LATE: Self = Self(1);
     /// They were decided while a part of the system was missing.
     pub const DEGRADED: Self = Self(1 << 1);
@@ -62,10 +63,11 @@ impl BitOr for Marks {
     }
 }
 
-/// Whose usage, of what, in which quarter of an hour. Numbers as records have them; 0: none.
+/// Whose usage, of what, in which quarter of an hour. Numbers as records have them; 0: none. Keys have the order of the
+/// book.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RowKey {
-    /// The quarter it is counted in.
+    /// The quarter it was recorded in. Of a record that came when its hour was closed, the first that was open.
     pub quarter: Quarter,
     /// The serial of the account.
     pub account: u64,
@@ -79,28 +81,72 @@ pub struct RowKey {
     pub unit: Unit,
     /// What is said of it.
     pub marks: Marks,
+    /// The quarter in which its charge was made, where that is another.
+    pub charge: Option<Quarter>,
 }
 
 impl RowKey {
     /// Where a record is counted when the hours before `open` are closed.
     pub(crate) fn of(record: &Record, open: Hour) -> Self {
+        let row = Self::recorded(record, open);
+        let charge = Quarter::of(record.first_charged_at());
+        // An instant that was not noted is the first of all.
+        let charge = Some(charge).filter(|it| *it != row.quarter && *it != Quarter::FIRST);
+        let is_late = charge.is_some_and(|charge| charge.hour() < open);
+        Self { marks: if is_late { row.marks | Marks::LATE } else { row.marks }, charge, ..row }
+    }
+
+    /// The same row as it was rolled up before rows said when their charge was made.
+    fn recorded(record: &Record, open: Hour) -> Self {
         let decided = Quarter::of(record.at);
         let marks = Marks::of(record);
         let is_late = decided.hour() < open;
         let (quarter, marks) =
             if is_late { (Quarter::first_of(open), marks | Marks::LATE) } else { (decided, marks) };
         let Record { account, key, route, tier, unit, .. } = *record;
-        Self { quarter, account, key, route, tier, unit, marks }
+        Self { quarter, account, key, route, tier, unit, marks, charge: None }
     }
 
     /// The same row as it was rolled up before there were quarters.
-    pub(crate) fn hourly(self) -> Self {
-        Self { quarter: Quarter::first_of(self.hour()), marks: self.marks | Marks::HOURLY, ..self }
+    fn hourly(self) -> Self {
+        let quarter = Quarter::first_of(self.hour());
+        Self { quarter, marks: self.marks | Marks::HOURLY, charge: None, ..self }
     }
 
-    /// The hour it is counted in.
+    /// The hour it was recorded in: when that is closed, the row is final.
     pub const fn hour(&self) -> Hour {
         self.quarter.hour()
+    }
+
+    /// The quarter it counts in: that of its charge.
+    pub const fn charge_quarter(&self) -> Quarter {
+        match self.charge {
+            Some(charge) => charge,
+            None => self.quarter,
+        }
+    }
+}
+
+/// By which rules records become rows. What earlier versions rolled up stays as they did it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct RowRules {
+    /// Records before this position were rolled up by the hour.
+    pub(crate) hourly_before: Position,
+    /// Records before this position were rolled up without the quarter of their charge.
+    pub(crate) recorded_before: Position,
+}
+
+impl RowRules {
+    /// Where the record at `position` is counted when the hours before `open` are closed.
+    #[inline]
+    pub(crate) fn key(&self, position: Position, record: &Record, open: Hour) -> RowKey {
+        if position < self.hourly_before {
+            RowKey::recorded(record, open).hourly()
+        } else if position < self.recorded_before {
+            RowKey::recorded(record, open)
+        } else {
+            RowKey::of(record, open)
+        }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::row::{Marks, Row, RowKey, Sums};
+use super::row::{Marks, Row, RowKey, RowRules, Sums};
 use crate::hour::Hour;
 use crate::quarter::Quarter;
 use crate::record::{Record, Unit};
+use crate::spool::Position;
 
 /// Records that are counted and not in the book yet.
 #[derive(Default)]
@@ -14,19 +15,19 @@ pub(crate) struct Tally {
     open: Hour,
     /// What lies before it is left out.
     floor: Hour,
+    rules: RowRules,
     rows: HashMap<RowKey, Sums>,
 }
 
 impl Tally {
-    pub(crate) fn new(open: Hour, floor: Hour) -> Self {
-        Self { open, floor, rows: HashMap::default() }
+    pub(crate) fn new(open: Hour, floor: Hour, rules: RowRules) -> Self {
+        Self { open, floor, rules, rows: HashMap::default() }
     }
 
     #[inline]
-    pub(crate) fn count(&mut self, record: &Record, is_hourly: bool) {
+    pub(crate) fn count(&mut self, position: Position, record: &Record) {
         let sums = Sums::of(record);
-        let key = RowKey::of(record, self.open);
-        let key = if is_hourly { key.hourly() } else { key };
+        let key = self.rules.key(position, record, self.open);
         // What says only that a permit is held or finished makes no row.
         if key.hour() >= self.floor && sums != Sums::default() {
             *self.rows.entry(key).or_default() += sums;
@@ -46,11 +47,14 @@ impl Tally {
     }
 }
 
+/// What rows of an account have in common: the account, the quarter, unit and marks, and the quarter of the charge.
+pub(crate) type AccountKey = (u64, Quarter, Unit, Marks, Option<Quarter>);
+
 /// What accounts have used in total, whatever the key, route and tier.
-pub(crate) fn by_account(rows: &[Row]) -> BTreeMap<(u64, Quarter, Unit, Marks), Sums> {
+pub(crate) fn by_account(rows: &[Row]) -> BTreeMap<AccountKey, Sums> {
     let mut accounts: BTreeMap<_, Sums> = BTreeMap::new();
     for Row { key, sums } in rows {
-        *accounts.entry((key.account, key.quarter, key.unit, key.marks)).or_default() += *sums;
+        *accounts.entry((key.account, key.quarter, key.unit, key.marks, key.charge)).or_default() += *sums;
     }
     accounts
 }

@@ -8,7 +8,7 @@ use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::chain::{self, Chain, Digest, FirstBad, PublicKey, Verified, VerifyError, audit};
-use sluicegate_ledger::{Flags, Kind, Position, Record, Settlement, Spool, SpoolSettings, Unit};
+use sluicegate_ledger::{BilledPrint, Flags, Kind, Position, Record, Settlement, Spool, SpoolSettings, Unit};
 
 /// How many records a segment has.
 pub(crate) const RECORDS: u64 = 16;
@@ -38,6 +38,7 @@ pub(crate) fn record(number: u64) -> Record {
         idempotency: None,
         flags: Flags::NONE,
         settlement: Settlement::default(),
+        billed: BilledPrint::NOTHING,
     }
 }
 

@@ -9,7 +9,7 @@ use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::chain::audit::{Checker, Entry, Head};
 use sluicegate_ledger::chain::{Chain, Digest, VerifyError, verify};
-use sluicegate_ledger::{Flags, Kind, Ledger, Record, Settlement, Spool, SpoolSettings, Unit};
+use sluicegate_ledger::{BilledPrint, Flags, Kind, Ledger, Record, Settlement, Spool, SpoolSettings, Unit};
 use sluicegate_testkit::dice::Dice;
 
 use crate::harm::{any, cases, hurt, index};
@@ -61,6 +61,7 @@ fn signed() -> tempfile::TempDir {
             idempotency: None,
             flags: Flags::NONE,
             settlement: Settlement::default(),
+            billed: BilledPrint::UNKNOWN,
         });
     }
     spool.flush().unwrap();

@@ -12,7 +12,7 @@ use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::export::Named;
 use sluicegate_ledger::seal::Destination;
 use sluicegate_ledger::{
-    Flags, Hour, Kind, Ledger, LedgerSettings, Record, Settlement, Spool, SpoolSettings, Unit,
+    BilledPrint, Flags, Hour, Kind, Ledger, LedgerSettings, Record, Settlement, Spool, SpoolSettings, Unit,
 };
 use sluicegate_testkit::dice::Dice;
 
@@ -46,6 +46,7 @@ fn charge(account: u64) -> Record {
         idempotency: None,
         flags: Flags::NONE,
         settlement: Settlement::default(),
+        billed: BilledPrint::UNKNOWN,
     }
 }
 

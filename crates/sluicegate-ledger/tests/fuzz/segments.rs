@@ -8,7 +8,7 @@ use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::usage::{Book, Query};
-use sluicegate_ledger::{Flags, Kind, Record, Settlement, Spool, SpoolSettings, Unit};
+use sluicegate_ledger::{BilledPrint, Flags, Kind, Record, Settlement, Spool, SpoolSettings, Unit};
 use sluicegate_testkit::dice::Dice;
 
 use crate::harm::{any, cases, hurt, index, noise};
@@ -52,6 +52,7 @@ fn filled() -> tempfile::TempDir {
             idempotency: None,
             flags: Flags::NONE,
             settlement: Settlement::default(),
+            billed: BilledPrint::UNKNOWN,
         });
     }
     spool.close().unwrap();
@@ -86,7 +87,7 @@ fn forge(dice: &mut Dice, bytes: &mut [u8], first: u64) {
         0 => slot[5] = random[0],
         1 => slot[8..16].copy_from_slice(&random),
         2 => slot[88..96].copy_from_slice(&random),
-        3 => slot[4] = random[0] % 4,
+        3 => slot[4] = random[0] % 5,
         4 => slot[56..64].copy_from_slice(&random),
         _ => slot.fill(random[0]),
     }
@@ -120,10 +121,15 @@ fn expected(dir: &Path, tail: u64) -> (i128, u64) {
         let first: u64 = path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
         let bytes = fs::read(&path).unwrap();
         for (position, slot) in (first..tail).zip(bytes.chunks_exact(SLOT).skip(1)) {
-            let is_known = slot[4] == 1 || (slot[4] == 2 && slot[84] == 1 && (1..=2).contains(&slot[85]));
-            let is_whole = slot[..4] == checksum(slot, position) && is_known && (1..=3).contains(&slot[5]);
+            let (is_known, kind) = match slot[4] {
+                1 => (true, slot[5]),
+                2 => (slot[84] == 1 && (1..=2).contains(&slot[85]), slot[5]),
+                3 => (slot[84] & 15 == 1 && (1..=2).contains(&(slot[84] >> 4)), slot[5] & 3),
+                _ => (false, 0),
+            };
+            let is_whole = slot[..4] == checksum(slot, position) && is_known && (1..=3).contains(&kind);
             let cost = i128::from(u64::from_le_bytes(number(slot, 88)));
-            match (is_whole, slot[5]) {
+            match (is_whole, kind) {
                 (true, 2) => total -= cost,
                 (true, _) => total += cost,
                 (false, _) => bad += 1,

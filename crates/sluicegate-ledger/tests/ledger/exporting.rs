@@ -39,16 +39,17 @@ fn comma_separated_values_have_a_header_and_quotes_where_they_need_them() {
     assert_eq!(
         text,
         "hour,account,key,route,tier,late,degraded,requests,charged,corrected,refunded,total,overage,\
-         start,unit,env\n\
-         2026-09-21T13:00:00Z,,,,tier_2,false,false,1,10,0,0,10,0,2026-09-21T13:00:00Z,requests,live\n\
+         start,unit,env,charge_start\n\
+         2026-09-21T13:00:00Z,,,,tier_2,false,false,1,10,0,0,10,0,\
+         2026-09-21T13:00:00Z,requests,live,2026-09-21T13:00:00Z\n\
          2026-09-21T13:00:00Z,acct_1,key_10,\"convert, \"\"fast\"\"\",tier_2,false,false,1,10,0,3,7,4,\
-         2026-09-21T13:00:00Z,requests,live\n\
+         2026-09-21T13:00:00Z,requests,live,2026-09-21T13:00:00Z\n\
          2026-09-21T13:00:00Z,acct_1,key_10,route_5,tier_2,false,true,1,10,0,0,10,0,\
-         2026-09-21T13:00:00Z,requests,live\n\
-         2026-09-21T14:00:00Z,acct_2,key_20,\"convert, \"\"fast\"\"\",tier_2,false,false,0,0,0,2,-2,0,\
-         2026-09-21T14:00:00Z,requests,live\n\
+         2026-09-21T13:00:00Z,requests,live,2026-09-21T13:00:00Z\n\
          2026-09-21T15:00:00Z,acct_1,key_10,\"convert, \"\"fast\"\"\",tier_2,false,false,1,100,0,0,100,0,\
-         2026-09-21T15:00:00Z,requests,live\n"
+         2026-09-21T15:00:00Z,requests,live,2026-09-21T15:00:00Z\n\
+         2026-09-21T14:00:00Z,acct_2,key_20,\"convert, \"\"fast\"\"\",tier_2,false,false,0,0,0,2,-2,0,\
+         2026-09-21T14:00:00Z,requests,live,2026-09-21T13:00:00Z\n"
     );
     assert_eq!((exported.rows, exported.open), (5, hour(2)));
     let nothing = Query { account: Some(77), ..Query::default() };
@@ -114,7 +115,7 @@ fn bed_with_test_key() -> Bed {
 fn test_keys_are_marked_in_every_export_and_never_billed() {
     let bed = bed_with_test_key();
     let (csv, _) = export(&bed, &Query::default(), &Format::Csv);
-    let marked: Vec<&str> = csv.lines().skip(1).filter_map(|line| line.split(",2026").last()).collect();
+    let marked: Vec<&str> = csv.lines().skip(1).filter_map(|line| line.split(",2026").nth(1)).collect();
     assert_eq!(marked, ["-09-21T13:45:00Z,requests,live", "-09-21T13:45:00Z,requests,test"], "{csv}");
     let lines = |format: &Format| -> Vec<Value> {
         let (text, _) = export(&bed, &Query::default(), format);
@@ -167,7 +168,42 @@ fn a_parquet_file_has_all_rows() {
         (&"requests".into(), &"live".into())
     );
     let (first, last) =
-        (rows[0].get_timestamp_millis(14).unwrap(), rows[4].get_timestamp_millis(14).unwrap());
+        (rows[0].get_timestamp_millis(14).unwrap(), rows[3].get_timestamp_millis(14).unwrap());
     assert_eq!((first, last), (1_789_995_600_000, 1_790_002_800_000));
     assert!(rows[0].get_string(1).is_err(), "callers without a key have no account");
+}
+
+#[test]
+fn what_was_recorded_after_its_charge_says_when_that_was_in_every_export() {
+    let bed = bed();
+    // A table has what was charged in its hours, with later corrections.
+    let first = Query { quarters: quarters_of(&(hour(0)..hour(1))), ..Query::default() };
+    let lines = |query: &Query, format: &Format| -> Vec<Value> {
+        let (text, _) = export(&bed, query, format);
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let refund = |rows: &[Value]| rows.iter().find(|row| row["account"] == "acct_2").cloned();
+    let row = refund(&lines(&first, &Format::JsonLines)).unwrap();
+    assert_eq!(
+        (&row["start"], &row["charge_start"]),
+        (&"2026-09-21T14:00:00Z".into(), &"2026-09-21T13:00:00Z".into())
+    );
+    let second = Query { quarters: quarters_of(&(hour(1)..hour(2))), ..Query::default() };
+    assert_eq!(lines(&second, &Format::JsonLines), Vec::<Value>::new());
+    // Events are those that were recorded in the hours: an export of hour after hour sends each once.
+    let events = lines(&second, &Format::CloudEvents);
+    assert_eq!(events.len(), 1);
+    assert_eq!(
+        (&events[0]["subject"], &events[0]["time"]),
+        (&"acct_2".into(), &"2026-09-21T13:00:00Z".into())
+    );
+    assert_eq!(events[0]["data"]["recorded"], "2026-09-21T14:00:00Z");
+    let meter = lines(&second, &Format::Stripe(StripeEvents::default()));
+    assert_eq!((&meter[0]["timestamp"], &meter[0]["identifier"]), (&1_789_995_600.into(), &events[0]["id"]));
+    assert_eq!(meter[0]["payload"]["recorded"], "2026-09-21T14:00:00Z");
+    let rows = parquet_rows(&bed);
+    let moved = rows.iter().find(|row| row.get_string(1).is_ok_and(|account| account == "acct_2")).unwrap();
+    let at = |column: usize| moved.get_timestamp_millis(column).unwrap();
+    assert_eq!((at(14), at(18)), (1_789_999_200_000, 1_789_995_600_000));
+    assert_eq!(events[0]["id"], "sg_feee287706709bb4a22dbdf9a3c1e44b", "what was sent keeps its id");
 }

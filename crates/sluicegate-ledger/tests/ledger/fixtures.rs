@@ -10,7 +10,9 @@ use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::export::{Named, Names};
 use sluicegate_ledger::ledger::{Ledger, LedgerSettings};
 use sluicegate_ledger::seal::{Destination, S3Access, Sealer};
-use sluicegate_ledger::{Flags, Hour, Kind, Position, Record, Settlement, Spool, SpoolSettings, Unit};
+use sluicegate_ledger::{
+    BilledPrint, Flags, Hour, Kind, Position, Record, Settlement, Spool, SpoolSettings, Unit,
+};
 
 /// 2026-09-21T13:00:00Z.
 const FIRST: u32 = 1_789_995_600;
@@ -42,6 +44,7 @@ pub(crate) fn charge(at: Timestamp, account: u64, cost: u64) -> Record {
         idempotency: None,
         flags: Flags::NONE,
         settlement: Settlement::default(),
+        billed: BilledPrint::NOTHING,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is kept, and what goes when it is older.
 
+use sluicegate_core::time::Nanos;
 use sluicegate_ledger::Position;
 use sluicegate_ledger::chain::audit;
 use sluicegate_ledger::hour::ALL_HOURS;
@@ -128,4 +129,18 @@ fn a_damaged_chain_stops_pruning_but_not_counting() {
     assert!(ledger.prune(&spool, Position(u64::MAX), Needs::Closed, at(13, 0)).is_err());
     assert_eq!(spool.first(), Position(0));
     assert!(Ledger::verify(&dir.path().join("ledger"), &dir.path().join("spool"), None).is_err());
+}
+
+#[test]
+fn records_ahead_of_a_clock_that_was_set_back_are_not_taken_for_old_ones() {
+    let bed = Bed::new();
+    append(&bed.spool, &charge(at(100, 1), 1, 900));
+    bed.ledger.close_due(&bed.spool, at(101, 0)).unwrap();
+    bed.ledger.reopen(&bed.spool, at(3, 0), at(2, 0)).unwrap();
+    append(&bed.spool, &charge(at(2, 30), 1, 7));
+    bed.ledger.close_due(&bed.spool, at(4, 0)).unwrap();
+    // Time is right again. Both records lie before the hours that were closed meanwhile, and one of them is young.
+    bed.ledger.close_due(&bed.spool, at(104, 0)).unwrap();
+    let done = |now| bed.ledger.book().done_before(now, Nanos::from_secs(7_200), Needs::Closed).unwrap();
+    assert_eq!((done(at(102, 0)), done(at(104, 0))), (Position(0), Position(2)));
 }

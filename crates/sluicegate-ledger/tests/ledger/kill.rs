@@ -128,7 +128,7 @@ fn check(dir: &Path, unwritten: &mut BTreeSet<u64>) {
     let read = wait(sealer.read_back(ALL_HOURS)).unwrap();
     assert!(read.missing.is_empty() && read.damaged.is_empty());
     let open = ledger.standing().unwrap().unwrap().open;
-    let closed = Totals::of_book(ledger.book(), ALL_HOURS.start..open, &*names(), |_| true).unwrap();
+    let closed = Totals::recorded(ledger.book(), ALL_HOURS.start..open, &*names()).unwrap();
     assert_eq!(compare(&closed, &read.totals), []);
     assert_eq!(ledger.query(&spool, &Query::default()).unwrap().sums.total(), expected);
     assert!(ledger.recount(&spool, ALL_HOURS).unwrap().miscounted.is_empty());

@@ -67,7 +67,7 @@ fn expect_each_hour_once(bed: &Bed, sealer: &Sealer, server: &BucketServer) {
     assert!(written.values().all(|times| *times == 1), "{written:?}");
     let read = fixtures::wait(sealer.read_back(ALL_HOURS)).unwrap();
     assert_eq!((read.objects, &read.missing, &read.damaged), (u64::from(HOURS), &vec![], &vec![]));
-    let ledger = Totals::of_book(bed.ledger.book(), ALL_HOURS, &*names(), |_| true).unwrap();
+    let ledger = Totals::recorded(bed.ledger.book(), ALL_HOURS, &*names()).unwrap();
     assert_eq!(compare(&ledger, &read.totals), []);
 }
 

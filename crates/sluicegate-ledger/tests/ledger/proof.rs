@@ -8,7 +8,7 @@ use sluicegate_ledger::chain::{Digest, FirstBad, Verified, VerifyError, Why, aud
 use sluicegate_ledger::export::Format;
 use sluicegate_ledger::hour::ALL_HOURS;
 use sluicegate_ledger::usage::{Needs, Query, Reopened};
-use sluicegate_ledger::{Flags, Hour, Ledger, LedgerSettings, Position, Record};
+use sluicegate_ledger::{Flags, Hour, Kind, Ledger, LedgerSettings, Position, Record};
 
 use crate::fixtures::{Bed, append, at, charge, hour, names, settings, wait};
 
@@ -255,4 +255,42 @@ fn an_hour_that_was_sealed_under_a_wrong_clock_stays_as_it_was_sealed() {
     bed.ledger.checkpoint(&bed.spool, NO_AUDIT, at(7, 1)).unwrap();
     verify(&bed).unwrap();
     assert!(bed.ledger.recount(&bed.spool, ALL_HOURS).unwrap().miscounted.is_empty());
+}
+
+/// A book as the version before this one wrote it: without the quarter of the charge.
+fn downgrade(bed: &Bed) {
+    let sql = "CREATE TABLE old AS SELECT * FROM quarters; CREATE TABLE old_accounts AS SELECT * FROM account_quarters;
+               DROP TABLE quarters; DROP TABLE account_quarters;
+               ALTER TABLE old DROP COLUMN charge_quarter; ALTER TABLE old RENAME TO quarters;
+               ALTER TABLE old_accounts DROP COLUMN charge_quarter; ALTER TABLE old_accounts RENAME TO account_quarters;
+               DELETE FROM meta WHERE key = 'recorded_before'; PRAGMA user_version = 2;";
+    shell(bed).execute_batch(sql).unwrap();
+}
+
+#[test]
+fn a_book_of_the_version_before_is_proven_before_and_after_it_is_migrated() {
+    let bed = Bed::with_hours(3);
+    bed.ledger.checkpoint(&bed.spool, NO_AUDIT, at(3, 2)).unwrap();
+    let rows = verify(&bed).unwrap().rows;
+    downgrade(&bed);
+    assert_eq!(verify(&bed).unwrap().rows, rows);
+    let edit =
+        |by: &str| shell(&bed).execute(&format!("UPDATE quarters SET charged = charged {by}"), []).unwrap();
+    edit("+ 1");
+    assert_eq!(bad(&bed).why, Why::Rollup);
+    edit("- 1");
+    let Bed { ledger, spool, dir } = bed;
+    drop((ledger, spool));
+    let (ledger, spool) = crate::fixtures::open(dir.path());
+    let bed = Bed { ledger, spool, dir };
+    assert_eq!(verify(&bed).unwrap().rows, rows);
+    // A correction of a closed hour is proven with the hour in which it was recorded.
+    append(&bed.spool, &Record { kind: Kind::Correction, at: at(3, 5), ..charge(at(0, 5), 1, 9) });
+    bed.ledger.close_due(&bed.spool, at(4, 0)).unwrap();
+    bed.ledger.checkpoint(&bed.spool, NO_AUDIT, at(4, 2)).unwrap();
+    assert_eq!(verify(&bed).unwrap().rows, rows + 1);
+    let moved = "UPDATE quarters SET charge_quarter = charge_quarter + 1 WHERE charge_quarter <> 0;
+                 UPDATE account_quarters SET charge_quarter = charge_quarter + 1 WHERE charge_quarter <> 0;";
+    shell(&bed).execute_batch(moved).unwrap();
+    assert_eq!(bad(&bed).why, Why::Rollup);
 }

@@ -42,7 +42,7 @@ async fn closed_hours_get_to_the_bucket_under_the_prefix() {
     assert_eq!(names.len(), 3);
     assert_eq!(names[0], "/usage-bucket/some/prefix/usage/v1/dt%3D2026-09-21/hour%3D13/node%3Dn1.parquet");
     let read = sealer.read_back(ALL_HOURS).await.unwrap();
-    let ours = Totals::of_book(bed.ledger.book(), ALL_HOURS, &*crate::fixtures::names(), |_| true).unwrap();
+    let ours = Totals::recorded(bed.ledger.book(), ALL_HOURS, &*crate::fixtures::names()).unwrap();
     assert_eq!(compare(&ours, &read.totals), []);
 }
 
@@ -68,7 +68,7 @@ async fn a_server_that_breaks_before_or_after_keeping_an_object_costs_nothing() 
     assert_eq!(written.len(), 9);
     assert!(written.values().all(|count| *count == 1), "{written:?}");
     let read = sealer.read_back(ALL_HOURS).await.unwrap();
-    let ours = Totals::of_book(bed.ledger.book(), ALL_HOURS, &*names(), |_| true).unwrap();
+    let ours = Totals::recorded(bed.ledger.book(), ALL_HOURS, &*names()).unwrap();
     assert_eq!(compare(&ours, &read.totals), []);
     assert!(read.missing.is_empty() && read.damaged.is_empty());
 }

@@ -8,7 +8,8 @@ use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{
-    Flags, Idempotency, Kind, Position, ReadReport, Record, Settlement, Spool, SpoolSettings, Unit,
+    BilledPrint, Flags, Idempotency, Kind, Position, ReadReport, Record, Settlement, Spool, SpoolSettings,
+    Unit,
 };
 
 /// A record that says of all its fields which one it is.
@@ -32,6 +33,7 @@ pub(crate) fn record(number: u64) -> Record {
         idempotency: number.is_multiple_of(2).then_some(Idempotency { key: number, request: number / 4 }),
         flags: if number.is_multiple_of(5) { Flags::LATE | Flags::DEGRADED } else { Flags::NONE },
         settlement: Settlement::default(),
+        billed: BilledPrint::NOTHING,
     }
 }
 

@@ -2,9 +2,9 @@
 
 use sluicegate_core::time::Nanos;
 use sluicegate_ledger::usage::{Closed, Query};
-use sluicegate_ledger::{Hour, Record};
+use sluicegate_ledger::{Hour, Kind, Record};
 
-use crate::fixtures::{Bed, at, charge, hour};
+use crate::fixtures::{Bed, at, charge, hour, quarters};
 
 const GRACE: Nanos = Nanos::from_secs(300);
 
@@ -39,7 +39,7 @@ fn what_was_recorded_before_the_closing_is_counted_in_its_hour() {
 }
 
 #[test]
-fn what_comes_for_a_closed_hour_is_late_and_counted_in_the_first_open_one() {
+fn what_comes_for_a_closed_hour_is_late_recorded_in_the_first_open_one_and_counted_by_its_charge() {
     let bed = Bed::new();
     bed.append(&charge(at(0, 1), 1, 1));
     bed.book.close_due(&bed.spool, at(2, 300), GRACE).unwrap();
@@ -47,13 +47,43 @@ fn what_comes_for_a_closed_hour_is_late_and_counted_in_the_first_open_one() {
     bed.append(&charge(at(0, 2), 1, 10));
     bed.append(&charge(at(2, 5), 1, 100));
     for _ in 0..2 {
-        assert_eq!(series(&bed), [(hour(0), 1), (hour(2), 110)]);
+        assert_eq!(series(&bed), [(hour(0), 11), (hour(2), 100)]);
         assert_eq!(bed.usage(&Query::default()).late.total(), 10);
         bed.roll();
     }
     assert_eq!(bed.book.totals(hour(0)..hour(2)).unwrap(), before);
+    assert_eq!(bed.book.totals(hour(2)..hour(3)).unwrap()[&(1, hour(2))], 110);
     let bed = bed.reopened();
-    assert_eq!(series(&bed), [(hour(0), 1), (hour(2), 110)]);
+    assert_eq!(series(&bed), [(hour(0), 11), (hour(2), 100)]);
+}
+
+/// What an hour comes to is what was charged in it, with everything that was corrected later; what was recorded when it
+/// was closed already is late, and in a row of an hour that was open.
+#[test]
+fn a_correction_counts_in_the_hour_of_its_charge_and_is_late_when_that_is_closed() {
+    let bed = Bed::new();
+    let first = charge(at(0, 1), 1, 10);
+    bed.append(&first);
+    bed.append(&Record { kind: Kind::Refund, cost: 2, at: at(1, 5), ..first });
+    bed.book.close_due(&bed.spool, at(1, 300), GRACE).unwrap();
+    let closed = bed.book.totals(hour(0)..hour(1)).unwrap();
+    assert_eq!(closed[&(1, hour(0))], 10);
+    bed.append(&Record { kind: Kind::Correction, cost: 5, overage: 3, at: at(1, 400), ..first });
+    let of_hour = |from: u32| bed.usage(&Query { quarters: quarters(from, from + 1), ..Query::default() });
+    for account in [None, Some(1)] {
+        let usage = bed.usage(&Query { account, quarters: quarters(0, 1), ..Query::default() });
+        assert_eq!((usage.sums.total(), usage.sums.net_overage(), usage.late.total()), (13, 3, 5));
+    }
+    for _ in 0..2 {
+        assert_eq!((of_hour(0).sums.total(), of_hour(1).sums.total()), (13, 0));
+        bed.roll();
+    }
+    assert_eq!(bed.book.totals(hour(0)..hour(1)).unwrap(), closed, "a closed hour never changes");
+    let query = Query { account: Some(1), key: Some(10), quarters: quarters(0, 1), ..Query::default() };
+    assert_eq!(bed.usage(&query).sums.total(), 13);
+    assert_eq!(bed.usage(&Query { route: Some(3), ..query.clone() }).sums.total(), 13);
+    assert_eq!(bed.book.count_rows(&query).unwrap(), 3);
+    assert!(bed.book.recount(&bed.spool, hour(0)..hour(9)).unwrap().miscounted.is_empty());
 }
 
 #[test]

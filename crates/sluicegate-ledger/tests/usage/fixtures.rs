@@ -10,7 +10,7 @@ use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::quarter::quarters_of;
 use sluicegate_ledger::usage::{Book, Query, Usage};
 use sluicegate_ledger::{
-    Flags, Hour, Kind, Position, Quarter, Record, Settlement, Spool, SpoolSettings, Unit,
+    BilledPrint, Flags, Hour, Kind, Position, Quarter, Record, Settlement, Spool, SpoolSettings, Unit,
 };
 
 /// 2026-09-21T13:00:00Z.
@@ -55,6 +55,7 @@ pub(crate) fn charge(at: Timestamp, account: u64, cost: u64) -> Record {
         idempotency: None,
         flags: Flags::NONE,
         settlement: Settlement::default(),
+        billed: BilledPrint::NOTHING,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use sluicegate_core::key_env::KeyEnv;
-use sluicegate_core::time::Nanos;
+use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::usage::{Query, Step};
 use sluicegate_ledger::{Flags, Hour, Kind, Quarter, Record};
 
@@ -24,10 +24,13 @@ fn records() -> impl Strategy<Value = Record> {
     let kinds = prop_oneof![Just(Kind::Charge), Just(Kind::Refund), Just(Kind::Correction)];
     let flags = prop_oneof![4 => Just(Flags::NONE), 1 => Just(Flags::LATE), 1 => Just(Flags::DEGRADED)];
     let env = prop_oneof![3 => Just(KeyEnv::Live), 1 => Just(KeyEnv::Test)];
-    (kinds, (flags, env), 0..8u32, 0..3u64, 0..3u64, 0..3u32, (0..1000u64, 0..3600u32)).prop_map(
-        |(kind, (flags, env), hour, account, key, route, (cost, second))| {
+    let when = (0..8u32, 0..3600u32, 0..10_000u32);
+    (kinds, (flags, env), when, 0..3u64, 0..3u64, 0..3u32, 0..1000u64).prop_map(
+        |(kind, (flags, env), (hour, second, before), account, key, route, cost)| {
             let record = charge(at(hour, second), account, cost);
-            Record { kind, flags, env, key, route, overage: cost / 3, ..record }
+            let charged_at = Timestamp::from_secs(record.at.as_secs() - before);
+            let charged_at = if kind == Kind::Charge { record.at } else { charged_at };
+            Record { kind, flags, env, key, route, charged_at, overage: cost / 3, ..record }
         },
     )
 }
@@ -69,7 +72,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     proptest::collection::vec(act, 1..150)
 }
 
-/// Every record with the quarter in which it counts.
+/// Every record with the quarter in which it counts: that of its charge.
 #[derive(Default)]
 struct Model {
     open: Hour,
@@ -84,7 +87,9 @@ impl Model {
                 && query.key.is_none_or(|it| it == record.key)
                 && query.route.is_none_or(|it| it == record.route)
                 && query.quarters.contains(quarter);
-            if wanted {
+            // What says only that a permit is held or finished is no usage.
+            let is_usage = record.kind == Kind::Charge || record.cost > 0;
+            if wanted && is_usage {
                 let cost = i128::from(record.cost);
                 let cost = if record.kind == Kind::Refund { -cost } else { cost };
                 *series.entry(query.step.start(*quarter, &query.zone)).or_default() += cost;
@@ -105,7 +110,7 @@ proptest! {
             match act {
                 Act::Append(record) => {
                     bed.append(&record);
-                    model.counted.push((Quarter::of(record.at).max(Quarter::first_of(model.open)), record));
+                    model.counted.push((Quarter::of(record.charged_at), record));
                 }
                 Act::Roll => bed.roll(),
                 Act::Close(until) => {

@@ -21,15 +21,15 @@ fn charges_corrections_and_refunds_come_to_what_was_used_in_the_end() {
             Sums { requests: 1, charged: 10, corrected: 3, refunded: 5, overage: 7, overage_refunded: 2 };
         assert_eq!(usage.sums, sums, "round {round}");
         assert_eq!((usage.sums.total(), usage.sums.net_overage()), (8, 5));
-        // A refund is a record of its own, in the hour in which it was made.
+        // A refund counts in the hour of its charge, whenever it is made.
         let series: Vec<_> = usage.series.iter().map(|point| (point.start, point.sums.total())).collect();
-        assert_eq!(series, [(start(0), 13), (start(1), -5)]);
+        assert_eq!(series, [(start(0), 8)]);
         bed.roll();
     }
 }
 
 #[test]
-fn rows_are_apart_by_account_key_route_tier_quarter_env_and_marks() {
+fn rows_are_apart_by_account_key_route_tier_quarter_env_marks_and_charge() {
     let bed = Bed::new();
     let one = charge(at(0, 0), 1, 1);
     let others = [
@@ -41,6 +41,8 @@ fn rows_are_apart_by_account_key_route_tier_quarter_env_and_marks() {
         Record { env: KeyEnv::Test, ..one },
         Record { flags: Flags::LATE, ..one },
         Record { flags: Flags::DEGRADED | Flags::OWED, ..one },
+        Record { kind: Kind::Correction, at: at(1, 0), ..one },
+        Record { kind: Kind::Correction, at: at(1, 0), charged_at: at(0, 900), ..one },
     ];
     bed.append(&one);
     for other in &others {
@@ -55,11 +57,11 @@ fn rows_are_apart_by_account_key_route_tier_quarter_env_and_marks() {
             Ok(())
         })
         .unwrap();
-    assert_eq!(rows.len(), 9);
+    assert_eq!(rows.len(), 11);
     assert_eq!(rows.iter().filter(|row| row.sums.requests == 2).count(), 8);
     let usage = bed.usage(&Query::default());
     assert_eq!((usage.late.total(), usage.degraded.total(), usage.test.total()), (2, 2, 2));
-    assert_eq!(usage.sums.total(), 17);
+    assert_eq!(usage.sums.total(), 21);
 }
 
 #[test]

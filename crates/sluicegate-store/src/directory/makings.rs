@@ -91,7 +91,7 @@ impl<'t> StandingText<'t> {
         }
     }
 
-    fn standing(self) -> Result<Standing, Nonsense> {
+    pub(crate) fn standing(self) -> Result<Standing, Nonsense> {
         let nonsense =
             |field, value: &dyn std::fmt::Display| Nonsense(format!("an account: {field} {value}"));
         let tier = TierName::new(self.tier).ok_or_else(|| nonsense("tier", &self.tier))?;

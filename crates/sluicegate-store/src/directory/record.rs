@@ -5,8 +5,9 @@ use sluicegate_core::digest::Digest;
 use sluicegate_core::policy::TierName;
 use sluicegate_core::time::Timestamp;
 
-use super::account::AccountId;
+use super::account::{AccountId, Standing};
 use super::field::{CustomBody, DisplayName, ZoneName};
+use super::makings::StandingText;
 use super::scopes::Scopes;
 use crate::key_text::{KeyEnv, KeyId};
 
@@ -55,6 +56,13 @@ pub struct AccountRecord {
     pub created_at: Timestamp,
     /// When it was deleted. Only look-ups by serial find such an account.
     pub deleted_at: Option<Timestamp>,
+}
+
+impl AccountRecord {
+    /// What it has, or had when it was deleted. Nothing if no version of the program wrote that.
+    pub fn standing(&self) -> Option<Standing> {
+        StandingText::of(self).standing().ok()
+    }
 }
 
 /// A key to be made.

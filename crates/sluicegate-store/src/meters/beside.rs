@@ -37,7 +37,7 @@ pub(super) fn settle_beside(
     let ready = owed
         .iter()
         .zip(&*small)
-        .all(|(charge, small)| charge.due == Due::Admission && small.is_ready_for(charge, plan.now));
+        .all(|(charge, small)| charge.due == Due::Admission && small.is_ready_for(charge, plan));
     if !ready || signals.iter().any(|charge| charge.due == Due::Admission) {
         return None;
     }
@@ -66,6 +66,13 @@ impl State for Beside<'_> {
         match self {
             Self::Kept(small) => small.baseline(rule, moment),
             Self::Fresh(meter) => meter.baseline(rule, moment),
+        }
+    }
+
+    fn past_overage_change(&self, step: Step, included: u64) -> Option<u64> {
+        match self {
+            Self::Kept(_) => None,
+            Self::Fresh(meter) => meter.past_overage_change(step, included),
         }
     }
 

@@ -103,7 +103,7 @@ impl Entries {
         &mut self,
         from: usize,
         visits: usize,
-        mut is_wanted: impl FnMut(&Entry) -> bool,
+        mut is_wanted: impl FnMut(&mut Entry) -> bool,
     ) -> Option<usize> {
         let from = from.min(self.all.len());
         let until = from.saturating_sub(visits);
@@ -112,7 +112,7 @@ impl Entries {
         for place in (until..from).rev() {
             #[cfg(test)]
             tests::count_visit();
-            if !is_wanted(&self.all[place]) {
+            if !is_wanted(&mut self.all[place]) {
                 self.remove(place);
             }
         }

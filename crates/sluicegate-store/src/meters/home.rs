@@ -6,8 +6,9 @@
 use arrayvec::ArrayVec;
 use sluicegate_core::book::LimitId;
 use sluicegate_core::image::Written;
+use sluicegate_core::limit::Axis;
 use sluicegate_core::meter::{Meter, Moment, SmallMeter, State};
-use sluicegate_core::overage::OverageBaseline;
+use sluicegate_core::past::is_kept;
 use sluicegate_core::plan::{Charge, ChargePlan, SubjectClass};
 use sluicegate_core::rule::concurrency::SlotHold;
 use sluicegate_core::rule::{Ask, Rule, Verdict};
@@ -16,6 +17,7 @@ use sluicegate_core::time::{Nanos, Timestamp};
 
 use super::beside::settle_beside;
 use super::entries::{Entries, Entry};
+use super::form::{Form, packed, unpacked};
 use super::image;
 use super::list::{exact_place_of, renew_list, settle_list};
 use super::shared_book::SharedBook;
@@ -34,18 +36,6 @@ pub(super) struct Small {
     extra: u32,
 }
 
-/// Which half of the payload holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[repr(u8)]
-enum Form {
-    /// No meters. Zero, so that zeroed memory is a home without meters.
-    #[default]
-    None = 0,
-    One = 1,
-    Two = 2,
-    List = 3,
-}
-
 /// A pointer that a cell can hold without the alignment that would cost it eight bytes.
 #[repr(C, packed(4))]
 #[derive(Clone, Copy)]
@@ -61,10 +51,6 @@ union Payload {
 #[repr(C)]
 pub(crate) struct Home {
     form: Form,
-    /// Whose it is. Zero, as in zeroed memory: an account's, or not known.
-    class: SubjectClass,
-    /// Whether the table has it in its count of homes.
-    is_counted: bool,
     payload: Payload,
 }
 
@@ -73,8 +59,7 @@ unsafe impl Send for Home {}
 
 impl Default for Home {
     fn default() -> Self {
-        let payload = Payload { small: [Small::default(); SMALL_MAX] };
-        Self { form: Form::None, class: SubjectClass::Account, is_counted: false, payload }
+        Self { form: Form::NONE, payload: Payload { small: [Small::default(); SMALL_MAX] } }
     }
 }
 
@@ -94,25 +79,25 @@ impl Home {
     /// Whose it is.
     #[inline]
     pub(crate) fn class(&self) -> SubjectClass {
-        self.class
+        self.form.class()
     }
 
     pub(crate) fn set_class(&mut self, class: SubjectClass) {
-        self.class = class;
+        self.form = self.form.with_class(class);
     }
 
     #[inline]
     pub(crate) fn is_counted(&self) -> bool {
-        self.is_counted
+        self.form.is_counted()
     }
 
     pub(crate) fn set_counted(&mut self, is_counted: bool) {
-        self.is_counted = is_counted;
+        self.form = self.form.with_counted(is_counted);
     }
 
     /// Whether it has no meters.
     pub(crate) fn is_empty(&self) -> bool {
-        self.form == Form::None
+        self.form.layout() == Form::NONE
     }
 
     /// Settles a plan against the meters of this home.
@@ -137,10 +122,11 @@ impl Home {
         let Some(small) = self.small_mut().get_mut(..charges.len()) else {
             return if plan.is_plain() { None } else { settle_beside(self.small_mut(), plan, readings) };
         };
-        let is_ready = |small: &Small, charge: &Charge<'_>| small.is_ready_for(charge, plan.now);
         let ready = match (charges, &*small) {
-            ([first, second], [one, other]) => is_ready(one, first) && is_ready(other, second),
-            _ => charges.iter().zip(&*small).all(|(charge, small)| is_ready(small, charge)),
+            ([first, second], [one, other]) => {
+                one.is_ready_for(first, plan) && other.is_ready_for(second, plan)
+            }
+            _ => charges.iter().zip(&*small).all(|(charge, small)| small.is_ready_for(charge, plan)),
         };
         if ready { Some(settle(plan, small, readings)) } else { None }
     }
@@ -156,17 +142,16 @@ impl Home {
         self.with_list(|list| settle_list(list, plan, book, readings))
     }
 
-    /// Has the overage of the billed quota of a plan that was just settled be so much, whatever the limits of now say.
+    /// Has the overage of the quota of a plan that was just settled be as much more, or less, in the period that the
+    /// plan belongs to, whatever the limits of now say.
     #[cold]
-    pub(crate) fn rebase(&mut self, plan: &ChargePlan<'_>, readings: &Readings, overage: u64) {
-        let mut charges = plan.charges().iter().zip(readings);
-        let billed = charges.find_map(|(charge, reading)| Some((charge, reading, charge.limit.included()?)));
-        let Some((charge, reading, included)) = billed else { return };
-        let baseline = OverageBaseline { recorded: overage, used: reading.used };
-        let baseline = baseline.for_included(included.get());
+    pub(crate) fn adjust_overage(&mut self, plan: &ChargePlan<'_>, by: i128) {
+        let Some(charge) = billed_charge(plan) else { return };
         self.with_list(|list| {
             if let Some(place) = exact_place_of(list, charge) {
-                list[place].meter.rebase(baseline);
+                let meter = &mut list[place].meter;
+                let included = charge.limit.included();
+                meter.adjust_overage(&charge.limit.rule, &plan.moment(charge), included, by);
             }
         });
     }
@@ -187,24 +172,41 @@ impl Home {
         visits: usize,
     ) -> (Left, Option<usize>) {
         let book = book.read();
-        let says =
-            |limit, meter: &Meter| book.rule(limit).is_some_and(|rule| meter.reset(rule, now) > Nanos::ZERO);
-        if self.form != Form::List
+        let says = |limit, meter: &Meter| {
+            book.terms(limit).is_some_and(|terms| meter.reset(terms, now) > Nanos::ZERO)
+        };
+        self.forget_packed_past(now);
+        if self.form.layout() != Form::LIST
             && self.small_mut().iter().all(|small| {
-                let Entry { limit, meter, .. } = small.entry();
+                let Entry { limit, meter, .. } = small.entry(0);
                 says(limit, &meter)
             })
         {
             // As most homes are in a sweep: nothing to forget, nothing to pack anew.
             return (self.left(), None);
         }
-        let next =
-            self.with_list(|list| list.retain_before(from, visits, |entry| says(entry.limit, &entry.meter)));
+        let next = self.with_list(|list| {
+            list.retain_before(from, visits, |entry| {
+                entry.meter.forget_past(now);
+                says(entry.limit, &entry.meter)
+            })
+        });
         (self.left(), next)
     }
 
     pub(crate) fn left(&self) -> Left {
         if self.is_empty() { Left::Nothing } else { Left::Meters }
+    }
+
+    /// Forgets the past period in the form, if it takes no corrections any more.
+    fn forget_packed_past(&mut self, now: Timestamp) {
+        let end = match self.small_mut().last() {
+            Some(last) => Timestamp::from_secs(last.extra),
+            None => return,
+        };
+        if self.form.past() > 0 && !is_kept(end, now) {
+            self.form = self.form.laid_out(self.form.layout());
+        }
     }
 
     /// Whether a meter counts in a period that begins after `at`.
@@ -229,11 +231,12 @@ impl Home {
         let book = book.read();
         let before = into.len();
         let mut last = None;
-        image::begin(self.class, into);
+        image::begin(self.class(), into);
         self.for_each(|entry| {
-            if let (Written::Image, Some(rule)) = (image::encode(entry, &book, into), book.rule(entry.limit))
+            if let (Written::Image, Some(terms)) =
+                (image::encode(entry, &book, into), book.terms(entry.limit))
             {
-                last = last.max(Some(entry.meter.reset(rule, now)));
+                last = last.max(Some(entry.meter.reset(terms, now)));
             }
         });
         if last.is_none() {
@@ -245,7 +248,7 @@ impl Home {
     /// Forgets every meter.
     pub(crate) fn clear(&mut self) {
         drop(self.take_list());
-        self.form = Form::None;
+        self.form = self.form.laid_out(Form::NONE);
     }
 
     /// Puts these meters in place of all there are.
@@ -254,20 +257,31 @@ impl Home {
         self.pack(Box::new(meters.into()));
     }
 
-    fn for_each(&mut self, mut f: impl FnMut(&Entry)) {
-        if self.form == Form::List {
+    fn for_each(&mut self, f: impl FnMut(&Entry)) {
+        if self.form.layout() == Form::LIST {
             // SAFETY: the form says that the payload holds a list, which is the home's alone.
             unsafe { &*self.payload.list.0 }.iter().for_each(f);
         } else {
-            self.small_mut().iter().for_each(|small| f(&small.entry()));
+            self.small_entries().iter().for_each(f);
         }
+    }
+
+    /// The small meters as entries of a list.
+    fn small_entries(&mut self) -> ArrayVec<Entry, SMALL_MAX> {
+        let past = self.form.past();
+        let mut entries: ArrayVec<Entry, SMALL_MAX> =
+            self.small_mut().iter().map(|small| small.entry(0)).collect();
+        if let (Some(entry), Some(small)) = (entries.last_mut(), self.small_mut().last()) {
+            *entry = small.entry(past);
+        }
+        entries
     }
 
     /// Calls `f` with the meters as a list, and packs them again afterwards.
     fn with_list<R>(&mut self, f: impl FnOnce(&mut Entries) -> R) -> R {
         let mut list = match self.take_list() {
             Some(list) => list,
-            None => Box::new(self.small_mut().iter().map(|small| small.entry()).collect::<Vec<_>>().into()),
+            None => Box::new(self.small_entries().into_iter().collect::<Vec<_>>().into()),
         };
         // An unwind here would forget the meters of the home.
         let whole = AbortOnUnwind;
@@ -278,42 +292,46 @@ impl Home {
     }
 
     fn pack(&mut self, list: Box<Entries>) {
-        let small: Option<ArrayVec<Small, SMALL_MAX>> =
+        let small: Option<ArrayVec<(Small, u32), SMALL_MAX>> =
             if list.len() <= SMALL_MAX { list.iter().map(Small::of).collect() } else { None };
+        // Only the last has room for its past period.
+        let small = small.filter(|small| small.iter().rev().skip(1).all(|(_, past)| *past == 0));
         let Some(small) = small else {
-            self.form = Form::List;
+            self.form = self.form.laid_out(Form::LIST);
             self.payload.list = ListPointer(Box::into_raw(list));
             return;
         };
-        self.form = match small.len() {
-            0 => Form::None,
-            1 => Form::One,
-            _ => Form::Two,
-        };
+        let past = small.last().map_or(0, |(_, past)| *past);
+        self.form = self.form.laid_out(Form::of_small(small.len(), past));
         let mut packed = [Small::default(); SMALL_MAX];
-        packed[..small.len()].copy_from_slice(&small);
+        packed.iter_mut().zip(&small).for_each(|(packed, (small, _))| *packed = *small);
         self.payload.small = packed;
     }
 
+    #[inline]
     fn small_mut(&mut self) -> &mut [Small] {
-        let count = match self.form {
-            Form::None | Form::List => return &mut [],
-            Form::One => 1,
-            Form::Two => 2,
-        };
-        // SAFETY: the form says that the payload holds small meters.
+        let count = self.form.small();
+        // SAFETY: the form says that the payload holds so many small meters.
         unsafe { &mut self.payload.small[..count] }
     }
 
     fn take_list(&mut self) -> Option<Box<Entries>> {
-        if self.form != Form::List {
+        if self.form.layout() != Form::LIST {
             return None;
         }
-        self.form = Form::None;
+        self.form = self.form.laid_out(Form::NONE);
         // SAFETY: the form said that the payload holds a list, which `pack` made from a box; it does not say
         // so any more.
         Some(unsafe { Box::from_raw(self.payload.list.0) })
     }
+}
+
+/// The charge of the quota that is billed. Under a plan that bills nothing, the one that may have been before.
+fn billed_charge<'p, 'c>(plan: &'p ChargePlan<'c>) -> Option<&'p Charge<'c>> {
+    let charges = plan.charges();
+    let may_have_been = |charge: &&Charge<'_>| charge.limit.axis == Axis::Quota && charge.limit.keeps_past();
+    let billed = charges.iter().find(|charge| charge.limit.included().is_some());
+    billed.or_else(|| charges.iter().find(may_have_been))
 }
 
 /// Whether a home still has meters.
@@ -339,11 +357,26 @@ impl State for Small {
 
 impl Small {
     /// Whether it is the meter of `charge` and can be asked as it is.
-    #[inline]
-    pub(super) fn is_ready_for(self, charge: &Charge<'_>, now: Timestamp) -> bool {
+    // Always inlined: every decision asks it of each of its meters.
+    #[inline(always)]
+    pub(super) fn is_ready_for(&self, charge: &Charge<'_>, plan: &ChargePlan<'_>) -> bool {
         self.limit == charge.id.get()
             && self.sharer == charge.sharer.get()
-            && self.meter().mended(&charge.limit.rule, now).is_none()
+            && self.meter().mended(&charge.limit.rule, plan.now).is_none()
+            && self.is_of_its_period(charge, plan)
+    }
+
+    /// Whether it counts in the period of the plan, and of the charge that the plan belongs to. Otherwise there are two
+    /// periods to look at, if both are kept.
+    #[inline(always)]
+    fn is_of_its_period(&self, charge: &Charge<'_>, plan: &ChargePlan<'_>) -> bool {
+        let start = match (&charge.limit.rule, &charge.period) {
+            (Rule::Calendar { .. }, Some(period)) => period.start,
+            (Rule::Calendar { calendar, .. }, None) => calendar.period_at(plan.now).start,
+            (Rule::FixedWindow(windowed), _) if charge.limit.keeps_past() => windowed.aligned(plan.now).start,
+            _ => return true,
+        };
+        self.extra == start.as_secs() && plan.mode.is_of_period(start)
     }
 
     #[inline]
@@ -351,22 +384,23 @@ impl Small {
         SmallMeter { value: self.value, extra: self.extra }
     }
 
-    fn of(entry: &Entry) -> Option<Self> {
-        let Meter::Small(meter) = entry.meter else { return None };
-        let SmallMeter { value, extra } = meter;
-        Some(Self { limit: entry.limit.get(), sharer: entry.sharer, value, extra })
+    /// A meter, and the count of its previous period, if they fit a cell.
+    fn of(entry: &Entry) -> Option<(Self, u32)> {
+        let (SmallMeter { value, extra }, past) = packed(&entry.meter)?;
+        Some((Self { limit: entry.limit.get(), sharer: entry.sharer, value, extra }, past))
     }
 
-    fn entry(self) -> Entry {
+    /// The meter, with this count in its previous period.
+    fn entry(self, past: u32) -> Entry {
         let limit = LimitId::from_number(self.limit);
-        Entry { limit, sharer: self.sharer, meter: Meter::Small(self.meter()) }
+        Entry { limit, sharer: self.sharer, meter: unpacked(self.meter(), past) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use sluicegate_core::calendar::{Calendar, CalendarUnit};
-    use sluicegate_core::limit::{Axis, Excess, Limit, LimitName, Per, RefusalStatus};
+    use sluicegate_core::limit::{Excess, Limit, LimitName, Per, RefusalStatus};
     use sluicegate_core::plan::{Due, HomeId, Mode, Sharer};
     use sluicegate_core::rule::concurrency::SlotId;
     use sluicegate_core::rule::{Amount, TokenBucket};
@@ -407,7 +441,7 @@ mod tests {
         home.settle(&plan_at(1_000), &book, &mut readings);
         let swept = home.forget_idle(&book, Timestamp::from_secs(1_060), usize::MAX, usize::MAX);
         assert_eq!(swept, (Left::Meters, None));
-        assert_eq!(home.form, Form::One);
+        assert_eq!(home.form.layout(), Form::ONE);
         home.settle(&plan_at(1_061), &book, &mut readings);
         assert!(home.settle_in_cell(&plan_at(1_062), &mut readings).is_some());
         assert_eq!(readings[1].used, 3);

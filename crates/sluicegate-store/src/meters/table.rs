@@ -138,7 +138,7 @@ impl MeterTable {
         }
         let partition = partition_of(plan.home);
         let if_empty = match plan.mode {
-            Mode::Charge | Mode::Force => IfEmpty::Claim,
+            Mode::Charge | Mode::Force | Mode::Correct { .. } => IfEmpty::Claim,
             // Looking at a stranger, or giving back to one, makes nobody a home.
             Mode::Peek | Mode::Refund { .. } => IfEmpty::Leave,
         };

@@ -28,11 +28,13 @@ pub(super) const PAUSE_MIN: Duration = Duration::from_millis(20);
 /// See [`PAUSE_MIN`].
 pub(super) const PAUSE_MAX: Duration = Duration::from_millis(1_000);
 
-/// A connection over which the messages of a channel come.
-pub(super) async fn subscribe(link: &Link, channel: &str) -> Option<PubSub> {
+/// A connection over which the messages of these channels come.
+pub(super) async fn subscribe(link: &Link, channels: &[&str]) -> Option<PubSub> {
     let subscribed = async {
         let mut news = link.subscriber().await.ok()?;
-        news.subscribe(channel).await.ok()?;
+        for channel in channels {
+            news.subscribe(channel).await.ok()?;
+        }
         Some(news)
     };
     timeout(SUBSCRIBED, subscribed).await.ok().flatten()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::redis::driver::{FromRedisValue as _, Value};
 
-use super::directory::CHANNEL;
+use super::directory::{CHANNEL, FORMAT_CHANNEL};
 use super::link::{Eviction, Link, QueryError};
 
 /// The oldest version whose scripts do what ours needs.
@@ -39,6 +39,8 @@ pub enum Unfit {
     Replica,
     /// We may not run scripts, or this command in them.
     Forbidden(String),
+    /// So many nodes of an earlier version use it, which would misread what this one writes.
+    EarlierNodes(u64),
 }
 
 impl fmt::Display for Unfit {
@@ -68,6 +70,11 @@ impl fmt::Display for Unfit {
                 "the store does not let this user run {command} on the keys and channels that begin with sg1: – allow \
                  it: ACL SETUSER <user> {NEEDED}"
             ),
+            Self::EarlierNodes(count) => write!(
+                f,
+                "{count} of the nodes on this store are of an earlier version, which misreads what this one writes: \
+                 stop them, then start this one (see \"Upgrading\" in docs/redis.md)"
+            ),
         }
     }
 }
@@ -86,7 +93,34 @@ pub async fn check(link: &Link) -> Result<(), Unfit> {
     for info in servers {
         check_server(&info, link.address().eviction())?;
     }
-    check_permissions(link).await
+    check_permissions(link).await?;
+    check_nodes(link).await
+}
+
+/// Looks for nodes of earlier versions: they listen to changes, and not where those of this format listen as well.
+async fn check_nodes(link: &Link) -> Result<(), Unfit> {
+    let mut command = crate::redis::driver::cmd("PUBSUB");
+    command.arg("NUMSUB").arg(CHANNEL).arg(FORMAT_CHANNEL);
+    let answer: Value = link.query_within(&command, PATIENCE).await.map_err(forbidden("pubsub"))?;
+    match earlier_nodes(&answer) {
+        0 => Ok(()),
+        count => Err(Unfit::EarlierNodes(count)),
+    }
+}
+
+/// How many listen to changes alone. In a cluster each server counts those that are connected to it.
+fn earlier_nodes(answer: &Value) -> u64 {
+    match answer {
+        Value::Map(counts) => match &counts[..] {
+            [(_, Value::Int(all)), (_, Value::Int(known))] => u64::try_from(all - known).unwrap_or(0),
+            servers => servers.iter().map(|(_, counts)| earlier_nodes(counts)).sum(),
+        },
+        Value::Array(counts) => match &counts[..] {
+            [_, Value::Int(all), _, Value::Int(known)] => u64::try_from(all - known).unwrap_or(0),
+            _ => 0,
+        },
+        _ => 0,
+    }
 }
 
 fn check_server(info: &str, eviction: Eviction) -> Result<(), Unfit> {

@@ -36,7 +36,7 @@ pub use cache::CacheLimits;
 pub use error::RedisError;
 use flights::Flights;
 use identity::Identity;
-pub(super) use layout::CHANNEL;
+pub(super) use layout::{CHANNEL, FORMAT_CHANNEL};
 use links::Links;
 use watch::Listening;
 
@@ -68,6 +68,7 @@ impl RedisDirectory {
         memory: StoreMemory,
     ) -> Result<Self, RedisError> {
         let identity = Identity::open(&link, memory, keys.fingerprint()).await?;
+        claim_format(&link).await?;
         let cache = Arc::new(Cache::new(homes, limits));
         let Some(news) = watch::subscribe(&link).await else {
             return Err(RedisError::Away("it lets nobody listen to changes".to_owned()));
@@ -101,6 +102,15 @@ impl RedisDirectory {
         E: From<RedisError> + Send + 'static,
     {
         self.runtime.spawn(write).await.unwrap_or_else(|_| Err(RedisError::Closed.into()))
+    }
+}
+
+/// Marks the store as one that holds this format. Refuses one that holds a later one.
+async fn claim_format(link: &Link) -> Result<(), RedisError> {
+    let reply = ask::claim(link, &scripts::FORMAT, &[&layout::FORMAT.to_string()]).await?;
+    match reply.number(0)? {
+        found if found > layout::FORMAT => Err(RedisError::NewerFormat(found)),
+        _ => Ok(()),
     }
 }
 

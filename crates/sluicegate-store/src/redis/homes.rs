@@ -14,6 +14,8 @@ mod pump;
 mod refusals;
 mod settings;
 mod split;
+mod ticket;
+mod undone;
 mod waiting;
 
 use std::fmt;
@@ -23,17 +25,22 @@ use std::time::Duration;
 
 use sluicegate_core::plan::{ChargePlan, HomeId, Mode};
 use sluicegate_core::time::Nanos;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
 pub use counters::{Count, HomesCounters};
-pub use owed::{Away, Owed, StoreMode};
+pub use owed::{Away, Billed, NotSettled, Owed, StoreMode};
 pub use settings::{BreakerSettings, HomesSettings};
+pub use ticket::SentIn;
+pub use undone::Undone;
 
-use super::meters::{Ask, CallError, HomeCall, Meters, NodeId, Resolved, Seq, Settled};
+use super::meters::{Applied, Ask, CallError, HomeCall, Meters, NodeId, Resolved, Seq, Settled};
 use active::{Active, Item, Joined, JoinedAll};
 use breaker::{Breaker, Heard, Tripped};
+use mend::{Doubt, Mending, Part};
 use refusals::Refusals;
+use ticket::Ticket;
+use undone::UndoneList;
 use waiting::Waiting;
 
 /// The most homes whose calls in doubt are looked into at once.
@@ -79,6 +86,7 @@ struct Shared {
     breaker: Arc<Breaker>,
     refusals: Refusals,
     mending: Semaphore,
+    undone: UndoneList,
     counters: HomesCounters,
 }
 
@@ -93,6 +101,7 @@ impl Homes {
             breaker: Arc::new(Breaker::new(settings.breaker.clone())),
             refusals: Refusals::new(settings.refusals_max),
             mending: Semaphore::new(MENDED_AT_ONCE),
+            undone: UndoneList::default(),
             counters: HomesCounters::default(),
             settings,
         };
@@ -112,10 +121,16 @@ impl Homes {
 
     /// As [`Homes::settle`], for a request that has asked the store for something else before.
     pub async fn settle_by(&self, owed: Owed, expiry: Expiry) -> Result<Settled, Away> {
+        self.settle_noting(owed, expiry).await.map_err(|not| not.away)
+    }
+
+    /// As [`Homes::settle_by`]. While it is not known whether it was settled, it says which call may have done so: with
+    /// that, a process after this one can [find out and undo it](Homes::undo_lost).
+    pub async fn settle_noting(&self, owed: Owed, expiry: Expiry) -> Result<Settled, NotSettled> {
         let shared = &self.shared;
         shared.counters.asks.add(1);
         if shared.breaker.mode() == StoreMode::Degraded {
-            return Err(Away::Down);
+            return Err(Away::Down.into());
         }
         let now = Instant::now();
         // One with a name may be a repeat, which a quota that is spent does not refuse.
@@ -128,16 +143,18 @@ impl Homes {
         }
         let home = owed.request.home;
         let (seat, answer) = tokio::sync::oneshot::channel();
-        let item = Item { owed: owed.clone(), seat: Some(seat) };
+        let ticket = Arc::<Ticket>::default();
+        let item = Item { owed: owed.clone(), seat: Some(seat), ticket: Arc::clone(&ticket) };
         match shared.active.join(home, item, shared.settings.waiting_max) {
             Joined::First(item) => {
                 tokio::spawn(pump::pump(Arc::clone(shared), home, vec![item]));
             }
             Joined::Waits => {}
-            Joined::InDoubt => return Err(Away::InDoubt),
-            Joined::Full => return Err(Away::Refused("too many requests wait for the same meters".into())),
+            Joined::InDoubt => return Err(Away::InDoubt.into()),
+            Joined::Full => return Err(Away::full().into()),
         }
-        Waiting { shared, owed, answer }.until(expiry.0.max(now + HURRY)).await
+        let settled = Waiting { shared, owed, answer }.until(expiry.0.max(now + HURRY)).await;
+        settled.map_err(|away| NotSettled { call: ticket.leave().filter(|_| away == Away::InDoubt), away })
     }
 
     /// Renews slots of one home, all of them in one call. At most [`HomesSettings::batch_max`] at a time; what comes
@@ -150,7 +167,7 @@ impl Homes {
         let (mut items, mut answers) = (Vec::new(), Vec::new());
         for owed in renewals.into_iter().take(shared.settings.batch_max.max(1)) {
             let (seat, answer) = tokio::sync::oneshot::channel();
-            items.push(Item { owed, seat: Some(seat) });
+            items.push(Item { owed, seat: Some(seat), ticket: Arc::default() });
             answers.push(answer);
         }
         shared.counters.asks.add(items.len());
@@ -158,9 +175,7 @@ impl Homes {
             JoinedAll::First(items) => drop(tokio::spawn(pump::pump(Arc::clone(shared), home, items))),
             JoinedAll::Waits => {}
             JoinedAll::InDoubt => return Err(Away::InDoubt),
-            JoinedAll::Full => {
-                return Err(Away::Refused("too many requests wait for the same meters".into()));
-            }
+            JoinedAll::Full => return Err(Away::full()),
         }
         for answer in answers {
             answer.await.unwrap_or(Err(Away::InDoubt))?;
@@ -171,6 +186,40 @@ impl Homes {
     /// Whether it is not known yet what a call of this home did, or it is about to be undone.
     pub fn is_in_doubt(&self, home: HomeId) -> bool {
         self.shared.active.is_in_doubt(home)
+    }
+
+    /// Whether a call may still be under way, or what it did may still have to be undone.
+    pub fn is_open(&self, home: HomeId, seq: Seq) -> bool {
+        self.shared.active.is_open(home, seq)
+    }
+
+    /// Takes no calls of a home, because a process before this one has not heard what became of this one: until
+    /// [`Homes::undo_lost`].
+    pub fn block(&self, home: HomeId, seq: Seq) {
+        self.shared.active.block(home, seq);
+    }
+
+    /// Finds out what became of a call that a process before this one has lost, and undoes it: what was asked for, by
+    /// its places. The home was [blocked](Homes::block), and takes calls again when it is done. Must be called within a
+    /// tokio runtime.
+    pub fn undo_lost(&self, home: HomeId, seq: Seq, asks: Vec<(u16, Owed)>) {
+        let parts: Vec<_> =
+            asks.into_iter().map(|(place, owed)| (usize::from(place), Part::Told(owed))).collect();
+        let doubt = (!parts.is_empty()).then_some(Doubt { seq, parts });
+        let shared = Arc::clone(&self.shared);
+        tokio::spawn(async move {
+            mend::mend(&shared, home, Mending { doubt, corrections: Vec::new() }).await;
+        });
+    }
+
+    /// The next of what was undone and has to be recorded.
+    pub fn next_undone(&self) -> Option<Undone> {
+        self.shared.undone.next()
+    }
+
+    /// Whom to tell that there is a [next one](Homes::next_undone). Only the first is.
+    pub fn tell_undone(&self, news: Arc<Notify>) {
+        self.shared.undone.tell(news);
     }
 
     /// Whether decisions go to the store at the moment.
@@ -194,8 +243,9 @@ impl Shared {
     async fn call(
         self: &Arc<Self>,
         home: HomeId,
+        seq: Seq,
         owed: impl Iterator<Item = &Owed>,
-    ) -> (Option<Seq>, Result<Vec<Settled>, CallError>) {
+    ) -> Result<Vec<Settled>, CallError> {
         let owed: Vec<&Owed> = owed.collect();
         let plans: Vec<ChargePlan<'_>> =
             owed.iter().map(|owed| owed.plan.tariff.plan(&owed.request)).collect();
@@ -204,14 +254,13 @@ impl Shared {
             .zip(&owed)
             .map(|(plan, owed)| Ask { plan, holder: owed.holder, name: owed.name, hold: owed.hold })
             .collect();
-        let Some(seq) = self.next_seq() else { return (None, Err(CallError::Late(Seq::MAX))) };
         self.counters.calls.add(1);
         let began = Instant::now();
         let answer = self.meters.call(&HomeCall { home, seq, asks: &asks }).await;
         let took = Instant::now().duration_since(began).as_nanos();
         self.counters.took.add(Nanos(u64::try_from(took).unwrap_or(u64::MAX)), 1);
         self.hear(&answer);
-        (Some(seq), answer)
+        answer
     }
 
     /// Asks what became of a call.

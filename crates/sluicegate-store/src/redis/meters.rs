@@ -22,6 +22,7 @@ use super::wire::reply::{Reply, read, read_resolved};
 mod asked;
 mod error;
 mod name;
+mod rebase;
 mod settled;
 
 pub use asked::{Ask, HomeCall, NodeId, Seq};
@@ -163,6 +164,7 @@ impl Meters {
             command.arg(script).arg(keys.len()).arg(*keys).arg(*head).arg(*body).arg(*offset);
             if let Some(replacement) = replacement {
                 command.arg(&replacement.expected).arg(&replacement.home).arg(&replacement.emptied);
+                command.arg(&replacement.past);
             }
             command
         };

@@ -15,6 +15,9 @@
 //! have not ended (2 bytes), how many were free, and 1 if one was answered (1 byte each). An older build wrote the
 //! first three.
 //!
+//! The period before the one that a quota counts in has a key of its own: its end, its count, the overage that was
+//! recorded in it before the last change of its tier or policy, and up to where nothing more of it is billed.
+//!
 //! A call: first the home as it would be if it had these limits and nothing else, up to its numbers; then the
 //! operation (1 byte), the node, the number of the call, the time (below zero: the server's) and, by operation, what
 //! [`call`] writes.
@@ -29,8 +32,13 @@ pub(super) mod outcome;
 pub(super) mod reply;
 pub(super) mod seen;
 
-/// The version of everything stored, in the name of every key and in the first byte of every home.
+/// The version in the name of every key.
 pub(super) const LAYOUT: u8 = 1;
+
+/// The version of a home, its first byte. Nodes of format 1 refuse it: they would misread buckets that are overdrawn.
+pub(super) const HOME_VERSION: u8 = 2;
+/// The version that they write, which is read as well: the bytes are the same.
+pub(super) const HOME_VERSION_BEFORE: u8 = 1;
 
 /// The script, in parts that are one text.
 pub(super) const SCRIPT: &str = concat!(
@@ -41,6 +49,7 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("script/entries.lua"),
     include_str!("script/slots.lua"),
     include_str!("script/overdraft.lua"),
+    include_str!("script/past.lua"),
     include_str!("script/ask.lua"),
     include_str!("script/settle.lua"),
 );

@@ -7,6 +7,7 @@
 mod bounds;
 mod driver;
 mod model;
+mod periods;
 mod promises;
 mod replay;
 mod strategies;

@@ -95,6 +95,7 @@ fn compare(
     let model_mode = match mode {
         Mode::Charge => model::Mode::Charge,
         Mode::Force => model::Mode::Force,
+        Mode::Correct { charged_at } => model::Mode::Correct { charged_at: charged_at.as_nanos() },
         Mode::Peek | Mode::Refund { .. } => model::Mode::Peek,
     };
     let expected = words::expects(expects);
@@ -147,7 +148,7 @@ fn finish(
         Ordering::Equal => {}
         Ordering::Greater => {
             let asked = Asked { meters: &charged.meters, cost: cost - charged.cost, expects: None };
-            compare(driver, home, &asked, Mode::Force, charged.slot)?;
+            compare(driver, home, &asked, Mode::Correct { charged_at: charged.at }, charged.slot)?;
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sluicegate_core::limit::Limit;
 use sluicegate_core::plan::Mode;
 use sluicegate_core::rule::{Amount, Rule};
 use sluicegate_core::settle::Outcome;
@@ -59,7 +60,7 @@ fn with_random_history(
                     let (meters, reserved, slot, charged_at) = admitted.remove(index);
                     let mode = match Amount::new(reserved) {
                         Some(reserved) if reserved.get() > *cost => Mode::Refund { charged_at, reserved },
-                        _ => Mode::Force,
+                        _ => Mode::Correct { charged_at },
                     };
                     let amounts: Vec<usize> =
                         meters.iter().copied().filter(|meter| driver.counts_amounts(*meter)).collect();
@@ -71,6 +72,12 @@ fn with_random_history(
         }
     }
     Ok(())
+}
+
+/// The most that a limit serves. Nothing: it bills without end.
+fn capacity_with_cap(limit: &Limit) -> Option<u64> {
+    let reach = if matches!(limit.rule, Rule::TokenBucket(_)) { Some(0) } else { limit.excess.reach() };
+    Some(limit.rule.capacity().saturating_add(reach?).min(Amount::MAX))
 }
 
 fn history() -> impl Strategy<Value = (Driver, Vec<Event>)> {
@@ -184,10 +191,16 @@ proptest! {
                         prop_assert_eq!(outcome, Outcome::Admitted { overage: 0 });
                     }
                 }
-                // A limit at the largest number is never exceeded: counts stop there. What is billed is not refused,
-                // and what of it is overage the model says.
-                if reading.remaining < capacity && capacity < Amount::MAX && !slots && !limit.excess.is_billed() {
-                    let outcome = ask(reading.remaining + 1);
+                // A limit at the largest number is never exceeded: counts stop there. What is billed is refused beyond
+                // its cap only, and what of it is overage the model says.
+                let Some(top) = capacity_with_cap(limit).filter(|top| *top < Amount::MAX && !slots) else { continue };
+                let room = top.saturating_sub(reading.used);
+                if room > 0 {
+                    let outcome = ask(room);
+                    prop_assert!(matches!(outcome, Outcome::Admitted { .. }), "{outcome:?}");
+                }
+                if reading.used > 0 {
+                    let outcome = ask(room + 1);
                     prop_assert!(!matches!(outcome, Outcome::Admitted { .. }), "{outcome:?}");
                 }
             }

@@ -171,7 +171,10 @@ fn says_something_until(
 
 /// What was recorded is charged again, whether it fits or not, and no slot is touched.
 fn replayed(recorded: &Request) -> Request {
-    let mode = if let Mode::Refund { .. } = recorded.mode { recorded.mode } else { Mode::Force };
+    let mode = match recorded.mode {
+        Mode::Refund { .. } | Mode::Correct { .. } => recorded.mode,
+        _ => Mode::Correct { charged_at: recorded.now },
+    };
     Request { mode, which: Charges::Amounts, ..*recorded }
 }
 
@@ -239,7 +242,7 @@ fn finish(process: &Process, charged: &Request, cost: u64, now: Timestamp, disk:
     process.settle_silently(&Request { mode, which: Charges::Slots, now, ..*charged });
     let reserved = charged.cost.get();
     let (mode, difference) =
-        if cost < reserved { (mode, reserved - cost) } else { (Mode::Force, cost - reserved) };
+        if cost < reserved { (mode, reserved - cost) } else { (more_of(charged), cost - reserved) };
     if let Some(cost) = Amount::new(difference) {
         process.settle(&Request { mode, which: Charges::Amounts, cost, now, ..*charged }, &mut disk.spool);
     }
@@ -247,6 +250,10 @@ fn finish(process: &Process, charged: &Request, cost: u64, now: Timestamp, disk:
 
 fn refund_of(charged: &Request) -> Mode {
     Mode::Refund { charged_at: charged.now, reserved: charged.cost }
+}
+
+fn more_of(charged: &Request) -> Mode {
+    Mode::Correct { charged_at: charged.now }
 }
 
 fn nth_last(admitted: &mut Vec<Request>, ago: usize) -> Option<Request> {

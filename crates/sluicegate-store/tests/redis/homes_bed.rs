@@ -118,7 +118,7 @@ pub(crate) fn owed(plan: &Arc<Plan>, home: u128, cost: u64, mode: Mode) -> Owed 
         which: Charges::All,
         slot: SlotId(1),
     };
-    Owed { plan: Arc::clone(plan), request, holder: NodeId(1), name: None, hold: None }
+    Owed { plan: Arc::clone(plan), request, holder: NodeId(1), name: None, hold: None, billed: None }
 }
 
 /// What the clock of the node says.

@@ -15,9 +15,11 @@ mod homes_away;
 mod homes_bed;
 mod kept;
 mod linking;
+mod lost_calls;
 mod names;
 mod names_away;
 mod overage;
+mod past;
 mod sliding_log;
 #[path = "../properties/strategies.rs"]
 mod strategies;

@@ -6,7 +6,7 @@ use sluicegate_core::rule::{Amount, Rule, Windowed};
 use sluicegate_core::settle::Outcome;
 use sluicegate_core::time::Window;
 use sluicegate_store::redis::{NodeId, Seq, Settled};
-use sluicegate_testkit::redis::Engine;
+use sluicegate_testkit::redis::{Engine, Reply};
 
 use crate::bed::{Bed, PATIENT, ask_as, limit, monthly, plan, rate};
 use crate::on_each_engine;
@@ -17,6 +17,7 @@ on_each_engine!(
     a_refund_takes_back_what_is_no_longer_over,
     a_change_of_the_quota_undoes_nothing_and_bills_nothing_twice,
     a_home_of_a_version_that_kept_no_baseline_goes_on_with_its_overage,
+    what_was_recorded_outlasts_a_quota_that_refuses,
     overage_is_exact_where_what_was_recorded_and_used_exceed_a_double,
 );
 
@@ -83,14 +84,46 @@ fn a_change_of_the_quota_undoes_nothing_and_bills_nothing_twice(engine: Engine) 
     }
 }
 
+/// Writes a home with a single quota, which refuses, as versions wrote it that kept no baseline: without the last two
+/// numbers, and with the first image of the limit.
+fn write_as_before(bed: &Bed, home: u128) {
+    let key = format!("sg1:{{{home:032x}}}");
+    let Reply::Bytes(mut bytes) = bed.server.ask(&["GET", &key]) else { panic!("there is a home") };
+    // Version, length of the shape, count of numbers; of the one meter id, place and length of its image.
+    let (shape, image) = (usize::from(bytes[1]), 5 + 8 + 2 + 1);
+    assert_eq!((bytes[3], bytes[image]), (5, 3), "five numbers, and an image of version 3");
+    (bytes[3], bytes[image]) = (3, 1);
+    bytes[image + 1] = if bytes[image + 1] == 10 { 2 } else { 3 };
+    let baseline = 5 + shape + 8 + 3 * 8;
+    assert_eq!(bytes.drain(baseline..baseline + 16).collect::<Vec<_>>(), [0; 16]);
+    bed.server.ask(&[&b"SET"[..], key.as_bytes(), &bytes]);
+}
+
 fn a_home_of_a_version_that_kept_no_baseline_goes_on_with_its_overage(engine: Engine) {
     let bed = Bed::new(engine);
-    for (home, rule) in (1..).zip(rules(10)) {
-        // Limits that bill nothing are kept as all limits were.
+    for (home, (rule, other)) in (1..).zip(rules(10).into_iter().zip(rules(11))) {
         let before = limit("quota", Axis::Quota, rule.clone());
-        bed.ask(&plan(home, &[&before], 15, Mode::Force));
-        let quota = billed(rule);
-        assert_eq!(said(&bed.ask(&plan(home, &[&quota], 1, Mode::Charge))), (1, 16, 6));
+        for home in [home, home + 10, home + 20] {
+            bed.ask(&plan(home, &[&before], 15, Mode::Force));
+            write_as_before(&bed, home);
+        }
+        assert_eq!(said(&bed.ask(&plan(home, &[&billed(rule)], 1, Mode::Charge))), (1, 16, 6));
+        // Of another size, nothing was billed.
+        assert_eq!(said(&bed.ask(&plan(home + 10, &[&billed(other)], 1, Mode::Charge))), (1, 16, 1));
+        assert_eq!(said(&bed.ask(&plan(home + 20, &[&before], 2, Mode::Force))), (0, 17, 0));
+    }
+}
+
+fn what_was_recorded_outlasts_a_quota_that_refuses(engine: Engine) {
+    let (bed, rate) = (Bed::new(engine), rate(1_000, 1_000));
+    for (home, (small, large)) in (1..).zip(rules(10).into_iter().zip(rules(100))) {
+        let (billed, hard) = (billed(small), limit("quota", Axis::Quota, large));
+        let ask = |quota: &Limit, cost| said(&bed.ask(&plan(home, &[&rate, quota], cost, Mode::Charge)));
+        assert_eq!(ask(&billed, 60), (50, 60, 50));
+        // With a rate this is the common call, also again.
+        assert_eq!(ask(&hard, 3), (0, 63, 0));
+        assert_eq!(ask(&hard, 3), (0, 66, 0));
+        assert_eq!(ask(&billed, 7), (7, 73, 57));
     }
 }
 

@@ -71,7 +71,8 @@ pub(crate) struct Trio<'b> {
 impl<'b> Trio<'b> {
     pub(crate) fn new(bed: &'b Bed, calls: Calls, home: HomeId, terms: &[Terms], start: Timestamp) -> Self {
         let limits = terms.iter().enumerate().map(|(meter, terms)| limit(meter, terms)).collect();
-        // An overdrawn bucket is written with a microsecond less, so 1970 begins one later.
+        // Redis marks an overdrawn bucket by a microsecond less, and its numbers are never below zero: a bucket that is
+        // overdrawn in the first microsecond of 1970 cannot be written. No clock is there.
         let now = Timestamp::from_nanos((start.as_nanos() / MICRO * MICRO).max(MICRO));
         Self {
             bed,
@@ -154,6 +155,7 @@ impl<'b> Trio<'b> {
         let model_mode = match asked.mode {
             Mode::Charge => model::Mode::Charge,
             Mode::Force => model::Mode::Force,
+            Mode::Correct { charged_at } => model::Mode::Correct { charged_at: charged_at.as_nanos() },
             Mode::Peek | Mode::Refund { .. } => model::Mode::Peek,
         };
         let (expects, now) = (words::expects(asked.expects), self.now.as_nanos());
@@ -169,7 +171,8 @@ impl<'b> Trio<'b> {
             Ordering::Less => self.refund(&charged, charged.cost - cost),
             Ordering::Equal => Ok(()),
             Ordering::Greater => {
-                let (cost, slot, mode) = (cost - charged.cost, charged.slot, Mode::Force);
+                let (cost, slot) = (cost - charged.cost, charged.slot);
+                let mode = Mode::Correct { charged_at: charged.at };
                 self.compare(Asked { meters: charged.meters, cost, expects: None, mode, slot }).map(drop)
             }
         }

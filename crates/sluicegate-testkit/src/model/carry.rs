@@ -14,12 +14,15 @@ pub(super) fn carried(old: &Meter, rule: Rule, at: &At) -> Meter {
         return old;
     }
     let mut new = Meter::untouched(rule);
+    // What is kept of the period before stays as it is while periods are the same.
+    let (kept, mut past) = (old.past, None);
     match (&old.state, &mut new.state) {
         (State::TokenBucket(old), State::TokenBucket(new)) => new.keep_used_units(old, at),
 
         // Only amounts or lease differ: counts, instants and slots stay.
         (State::Window(old), State::Window(new)) if old.windows == new.windows => {
             *new = Window { limit: new.limit, ..old.clone() };
+            past = kept;
         }
         (State::SlidingWindow(old), State::SlidingWindow(new)) if old.window == new.window => {
             *new = SlidingWindow { limit: new.limit, ..old.clone() };
@@ -44,5 +47,6 @@ pub(super) fn carried(old: &Meter, rule: Rule, at: &At) -> Meter {
             }
         }
     }
+    new.past = past;
     new
 }

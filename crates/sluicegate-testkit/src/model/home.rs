@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::meter::Meter;
 use super::view::View;
-use super::{Answer, Charge, Due, Expects, Mode, Outcome};
+use super::{Answer, Charge, Due, Expects, Mode, Outcome, overage};
 
 /// The meters of one home.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Home {
                     Due::Refusal => mode == Mode::Charge && matches!(outcome, Outcome::Refused { .. }),
                 };
                 if due {
-                    view.pay();
+                    view.pay(mode);
                 }
                 // What an edit or a clock step has made of a meter is kept even where the request is refused.
                 if due || self.meters.contains_key(&view.charge.meter) {
@@ -58,13 +58,13 @@ impl Home {
     pub fn refund(&mut self, charge: &Charge, reserved: u64, slot: u64, charged_at: u64, now: u64) -> u64 {
         let Some(meter) = self.meters.get(&charge.meter) else { return 0 };
         let mut view = View::new(charge, Some(meter), slot, now);
-        let before = view.reading().overage;
+        let before = view.meter.clone();
         if charge.due == Due::Admission {
             view.give_back(charged_at, reserved);
         }
-        let after = view.reading().overage;
+        let fell = -overage::change(&before, &view.meter);
         self.meters.insert(charge.meter, view.meter);
-        before - after
+        u64::try_from(fell).unwrap_or(0)
     }
 }
 
@@ -86,6 +86,6 @@ fn settle(views: &[View], mode: Mode) -> Outcome {
         let waits = refusing.map(|(_, view)| view.wait());
         return Outcome::Refused { by: *by, retry_after: waits.max().unwrap_or(0) };
     }
-    let overage = views.iter().map(|(_, view)| view.added_overage());
+    let overage = views.iter().map(|(_, view)| view.added_overage(mode));
     Outcome::Admitted { overage: overage.fold(0, u64::saturating_add) }
 }

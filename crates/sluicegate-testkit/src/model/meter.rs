@@ -3,6 +3,7 @@
 use super::Rule;
 use super::concurrency::Concurrency;
 use super::overage::Bill;
+use super::past::Past;
 use super::sliding_entries::SlidingEntries;
 use super::sliding_window::SlidingWindow;
 use super::token_bucket::TokenBucket;
@@ -62,6 +63,7 @@ pub(super) struct Meter {
     pub(super) rule: Rule,
     pub(super) state: State,
     pub(super) bill: Bill,
+    pub(super) past: Option<Past>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +102,23 @@ impl Meter {
                 State::Concurrency(Concurrency::untouched(limit, u128::from(lease_ns)))
             }
         };
-        Meter { rule, state, bill: Bill::default() }
+        Meter { rule, state, bill: Bill::default(), past: None }
+    }
+
+    /// The start of the window that it holds a count of.
+    pub(super) fn held_start(&self) -> Option<Nanos> {
+        match &self.state {
+            State::Window(window) => window.held.map(|held| held.start),
+            _ => None,
+        }
+    }
+
+    /// Has the window of now begin, with nothing used.
+    pub(super) fn begin_window(&mut self, at: &At) {
+        if let State::Window(window) = &mut self.state {
+            window.held = None;
+            window.held = Some(window.seen(at));
+        }
     }
 
     /// The meter after what is set right before anything else.

@@ -1,6 +1,9 @@
 //! Overage: what is used beyond what is included, in the period of the meter.
 
+use std::collections::BTreeMap;
+
 use super::meter::{At, MOST, Meter, Nanos, State};
+use super::past::{self, Past};
 use super::{Charge, Overage, Rule};
 
 /// What a meter knows of the bill.
@@ -37,27 +40,58 @@ pub(super) fn overage(meter: &Meter, at: &At) -> u64 {
     recorded.saturating_add(used.saturating_sub(included.max(then))).min(MOST)
 }
 
-/// What `new`, the meter as the charge sees it, knows of the bill after what `old` knew.
-pub(super) fn carried(old: &Meter, new: &Meter, charge: &Charge, at: &At) -> Bill {
-    let Some(included) = included(charge) else { return Bill::default() };
-    let plain = Bill { included: Some(included), ..Bill::default() };
+/// The period that the meter holds a count of, whether it is over or not.
+pub(super) fn of_held(meter: &Meter) -> Option<Past> {
+    let State::Window(window) = &meter.state else { return None };
+    let held = window.held?;
+    let (recorded, then) = match meter.bill {
+        Bill { recorded, used, start, .. } if start == held.start => (recorded, used),
+        _ => (0, 0),
+    };
+    let free = meter.bill.included.map_or(MOST, |included| included.max(then));
+    Some(Past::new(held, recorded, free))
+}
+
+/// By how much the overage changed in all periods that a meter knows after a call; the one that it left is as it was.
+pub(super) fn change(before: &Meter, after: &Meter) -> i128 {
+    let overages = |meter: &Meter| -> BTreeMap<Nanos, u64> {
+        let periods = meter.past.into_iter().chain(of_held(meter));
+        periods.map(|period| (period.start(), period.overage())).collect()
+    };
+    let before = overages(before);
+    let was = |start: &Nanos| i128::from(before.get(start).copied().unwrap_or(0));
+    overages(after).iter().map(|(start, overage)| i128::from(*overage) - was(start)).sum()
+}
+
+/// What a change of the bill makes of `new`, which has the rule of the charge and what `old` used.
+pub(super) fn carry(old: &Meter, new: &mut Meter, charge: &Charge, at: &At) {
+    let included = included(charge);
     let same_windows = match (&old.state, &new.state) {
         (State::Window(old), State::Window(new)) => old.windows == new.windows,
         _ => false,
     };
-    if same_windows && old.bill.included == Some(included) {
-        return old.bill;
+    if same_windows && old.bill.included == included {
+        new.bill = old.bill;
+        return;
     }
-    let (used, capacity) = (old.algorithm().used(at), old.algorithm().capacity());
-    let recorded = match old.bill.included {
-        Some(_) => overage(old, at),
-        None if capacity == included => return plain,
-        None => 0,
-    };
-    match start(new, at) {
-        Some(start) if recorded > 0 || used > included => Bill { recorded, used, start, ..plain },
-        _ => plain,
+    new.bill = Bill { included, ..Bill::default() };
+    // A change that is noticed after the period has ended leaves that as it is.
+    if same_windows && past::is_kept(charge) && start(old, at).is_none() {
+        new.past = past::closed(old, at);
+        new.begin_window(at);
+        return;
     }
+    let (recorded, used) = (recorded(old, at), old.algorithm().used(at));
+    if let Some(start) = start(new, at)
+        && (recorded > 0 || included.is_some_and(|included| used > included))
+    {
+        new.bill = Bill { included, recorded, used, start };
+    }
+}
+
+/// What was recorded in the period of now; where nothing is billed, before it was not.
+fn recorded(meter: &Meter, at: &At) -> u64 {
+    of_held(meter).filter(|_| start(meter, at).is_some()).map_or(0, |held| held.overage())
 }
 
 /// The bill of a meter that is made for this charge.

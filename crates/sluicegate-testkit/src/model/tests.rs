@@ -7,6 +7,7 @@ mod extremes;
 mod force;
 mod kept;
 mod overage;
+mod past;
 mod promises;
 mod refusal;
 mod several;
@@ -37,6 +38,10 @@ fn charge(rule: Rule, cost: u64) -> Charge {
 
 fn billed(rule: Rule, cost: u64) -> Charge {
     Charge { axis: Axis::Quota, overage: Overage::Billed, ..charge(rule, cost) }
+}
+
+fn quota(rule: Rule, cost: u64) -> Charge {
+    Charge { axis: Axis::Quota, ..charge(rule, cost) }
 }
 
 const ADMITTED: Outcome = Outcome::Admitted { overage: 0 };

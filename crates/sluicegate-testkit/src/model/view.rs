@@ -2,6 +2,7 @@
 
 use super::carry::carried;
 use super::meter::{At, END_OF_TIME, MOST, Meter, saturated};
+use super::past::{self, Change};
 use super::{Charge, Due, Mode, Overage, Reading, Rule, overage};
 
 #[derive(Clone)]
@@ -19,7 +20,7 @@ impl View<'_> {
         let meter = match meter {
             Some(old) => {
                 let mut meter = carried(old, charge.rule, &at);
-                meter.bill = overage::carried(&old.mended(&at), &meter, charge, &at);
+                overage::carry(&old.mended(&at), &mut meter, charge, &at);
                 meter
             }
             None => Meter { bill: overage::untouched(charge), ..Meter::untouched(charge.rule) },
@@ -44,7 +45,7 @@ impl View<'_> {
     fn is_settled_anyway(&self, mode: Mode) -> bool {
         let renews = self.meter.algorithm().holds(&self.at);
         let endless = self.bills_overage() && self.charge.overage == Overage::Billed;
-        endless || (mode == Mode::Force && (renews || !self.takes_a_slot()))
+        endless || (mode.is_forced() && (renews || !self.takes_a_slot()))
     }
 
     /// The meter as if its limit were as much more as is served beyond it: same counts, more room.
@@ -71,23 +72,42 @@ impl View<'_> {
     }
 
     /// By how much the overage grows when it is charged.
-    pub(super) fn added_overage(&self) -> u64 {
+    pub(super) fn added_overage(&self, mode: Mode) -> u64 {
         let mut charged = self.clone();
-        charged.pay();
-        charged.reading().overage - self.reading().overage
+        charged.pay(mode);
+        u64::try_from(overage::change(&self.meter, &charged.meter)).unwrap_or(0)
     }
 
-    pub(super) fn pay(&mut self) {
+    pub(super) fn pay(&mut self, mode: Mode) {
         let cost = self.cost();
+        if let Mode::Correct { charged_at } = mode
+            && self.corrects_past(Change::More(cost), charged_at)
+        {
+            return;
+        }
+        let before = self.meter.clone();
         match self.charge.due {
             Due::Admission => self.meter.algorithm_mut().charge(cost, &self.at),
             Due::Refusal => self.meter.algorithm_mut().drain(cost, &self.at),
         }
+        if past::is_kept(self.charge) && before.held_start() != self.meter.held_start() {
+            self.meter.past = past::closed(&before, &self.at);
+        }
     }
 
     pub(super) fn give_back(&mut self, charged_at: u64, reserved: u64) {
-        let (cost, charged_at) = (self.cost(), u128::from(charged_at).min(END_OF_TIME));
+        let cost = self.cost();
+        if self.corrects_past(Change::Less(cost), charged_at) {
+            return;
+        }
+        let charged_at = u128::from(charged_at).min(END_OF_TIME);
         self.meter.algorithm_mut().refund(cost, reserved, charged_at, &self.at);
+    }
+
+    /// Whether that is done to a period that is over.
+    fn corrects_past(&mut self, change: Change, charged_at: u64) -> bool {
+        let charged_at = u128::from(charged_at).min(END_OF_TIME);
+        past::is_kept(self.charge) && past::correct(&mut self.meter, change, charged_at, &self.at)
     }
 
     pub(super) fn reading(&self) -> Reading {

@@ -20,9 +20,9 @@ pub(super) struct Window {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Held {
-    start: Nanos,
-    end: Nanos,
-    count: u64,
+    pub(super) start: Nanos,
+    pub(super) end: Nanos,
+    pub(super) count: u64,
 }
 
 impl Window {
@@ -41,7 +41,7 @@ impl Window {
         Held { start, end, count: 0 }
     }
 
-    fn seen(&self, at: &At) -> Held {
+    pub(super) fn seen(&self, at: &At) -> Held {
         match self.held {
             // Windows follow each other without a gap: the window of `now` starts later once this one is over.
             Some(held) if at.now < held.end => held,

@@ -21,7 +21,7 @@ use super::unreachable::{Undecided, Unreachable};
 use crate::body::GuardedBody;
 use crate::decision_slot::DecisionSlot;
 use crate::future::ResponseFuture;
-use crate::grpc::GrpcCall;
+use crate::grpc::{GrpcCall, Protocol};
 use crate::guard::InFlight;
 use crate::introduce::{Introduction, introduce, strip};
 use crate::passing::{Carried, Passing};
@@ -193,7 +193,8 @@ fn passing<B, R>(
     }
     let said = Some(Said::Map(Box::new(decision.headers.clone())));
     request.extensions_mut().insert(crate::Decision::remote(decision));
-    Passing::Through(request, carried(said, held, None))
+    let protocol = Protocol::of(request.method(), request.headers());
+    Passing::Through(request, carried(said, held, None, protocol))
 }
 
 fn without_decision<B, R>(
@@ -216,13 +217,19 @@ fn without_decision<B, R>(
         Unreachable::Admit => {
             strip(request.headers_mut());
             request.extensions_mut().insert(undecided.clone());
-            Passing::Through(request, carried(None, None, Some(undecided)))
+            Passing::Through(request, carried(None, None, Some(undecided), Protocol::Http))
         }
     }
 }
 
-fn carried(said: Option<Said>, held: Option<InFlight>, undecided: Option<Undecided>) -> Carried {
+fn carried(
+    said: Option<Said>,
+    held: Option<InFlight>,
+    undecided: Option<Undecided>,
+    protocol: Protocol,
+) -> Carried {
     Carried {
+        protocol,
         said,
         held,
         #[cfg(feature = "embedded")]

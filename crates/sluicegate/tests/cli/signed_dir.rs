@@ -9,7 +9,7 @@ use sluicegate_core::policy::TierName;
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::audit::follow;
 use sluicegate_ledger::{
-    Flags, Kind, Ledger, LedgerSettings, Record, Settlement, Spool, SpoolSettings, Unit,
+    BilledPrint, Flags, Kind, Ledger, LedgerSettings, Record, Settlement, Spool, SpoolSettings, Unit,
 };
 use sluicegate_store::database::Database;
 use sluicegate_store::directory::{AccountId, Directory, DisplayName, NewAccount, Writer};
@@ -106,6 +106,7 @@ fn spool(dir: &Path) -> Spool {
             idempotency: None,
             flags: Flags::NONE,
             settlement: Settlement::default(),
+            billed: BilledPrint::UNKNOWN,
         });
     }
     spool.flush().unwrap();

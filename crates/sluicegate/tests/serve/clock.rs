@@ -212,3 +212,206 @@ fn a_store_that_had_the_time_before_confirms_it_at_once() {
     spend(&bed, &key, 5);
     assert!(bed.server.said().contains("confirmed_by"), "{}", bed.server.said());
 }
+
+/// An account with a daily quota of a thousand, of which 900 are used.
+fn spend_a_day(bed: &Bed) -> String {
+    let key = bed.customer("acme", "daily");
+    spend(bed, &key, 900);
+    key
+}
+
+/// The node's time, by what it writes down.
+fn day(bed: &Bed) -> String {
+    bed.key_with("acme", &json!({})).created_at[..10].to_owned()
+}
+
+#[test]
+fn a_restart_does_not_make_the_store_confirm_a_leap_of_both_clocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let wall = WallClock::new(folder.path());
+    let store = RedisLaunch::new(Engine::Valkey).wall_clock(&wall).start();
+    let mut bed = node_with(POLICY, &store.url(), |launch| launch.wall_clock(&wall));
+    let key = bed.customer("acme", "metered");
+    let today = day(&bed);
+    spend(&bed, &key, 3);
+    wait::until("it is on disk", || (bed.get("/admin/v1/usage?account=acme")["total"] == 3).then_some(()));
+
+    wall.step_to(10 * YEAR_S);
+    bed.server.kill();
+    bed.restart();
+    wait::pause(SOME_LOOKS);
+    let clock = clock_health(&bed);
+    assert_eq!(clock["state"], "implausible", "{clock}");
+    spend(&bed, &key, 5);
+    assert_eq!(day(&bed), today);
+    assert_eq!(years(&bed), [today[..4].to_owned()]);
+}
+
+#[test]
+fn quotas_that_a_store_expired_in_a_leap_are_spent_when_its_clock_is_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let wall = WallClock::new(folder.path());
+    let store = RedisLaunch::new(Engine::Valkey).wall_clock(&wall).start();
+    let bed = node(POLICY, &store.url());
+    let key = spend_a_day(&bed);
+    wall.step_to(10 * YEAR_S);
+    expect_clock(&bed, "implausible");
+    wait::until("the quota is spent", || (bed.used("acme", "quota") >= 900).then_some(()));
+    let sold_again = bed.check(&json!({"key": key, "cost": 200})).json();
+    assert_eq!(sold_again["allowed"], false, "{sold_again}");
+    wall.step_to(0);
+    expect_clock(&bed, "plausible");
+    wait::pause(SOME_LOOKS);
+    assert_eq!(bed.used("acme", "quota"), 900);
+    let sold_again = bed.check(&json!({"key": key, "cost": 200})).json();
+    assert_eq!(sold_again["allowed"], false, "{sold_again}");
+}
+
+#[test]
+fn a_clock_that_is_set_right_after_a_wrong_absence_brings_meters_and_ledger_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let wall = WallClock::new(folder.path());
+    let policy = format!("{POLICY}clock: {{hold: 2s}}\n");
+    let mut bed = Bed::start_with(&policy, |launch| launch.wall_clock(&wall));
+    let key = bed.customer("acme", "metered");
+    let today = day(&bed);
+    spend(&bed, &key, 3);
+    bed.server.terminate();
+    assert!(bed.server.wait().success(), "{}", bed.server.said());
+
+    // 61 days are an absence.
+    wall.step_to(61 * 86_400);
+    bed.restart();
+    assert_eq!(clock_health(&bed)["state"], "plausible");
+    assert_ne!(day(&bed), today);
+    spend(&bed, &key, 5);
+    assert_eq!(bed.used("acme", "quota"), 5);
+
+    // The clock is set right.
+    wall.step_to(0);
+    wait::until("the clock is followed", || (day(&bed) == today).then_some(()));
+    wait::until("the meter is back", || (bed.used("acme", "quota") == 3).then_some(()));
+    spend(&bed, &key, 7);
+    assert_eq!(bed.used("acme", "quota"), 10);
+    assert!(reset_ms(&bed) <= MONTH_MS, "the period ends in {} ms", reset_ms(&bed));
+    let now = bed.get("/admin/v1/usage?account=acme&to=2030-01-01T00:00:00Z&step=day");
+    let series = now["series"].as_array().unwrap();
+    assert_eq!(
+        (&series[0]["total"], &series[0]["start"]),
+        (&json!(10), &json!(format!("{today}T00:00:00Z"))),
+        "{now}"
+    );
+    let agree = bed.admin(Asked::new("POST", "/admin/v1/usage/reconcile?against=meters")).json();
+    assert_eq!(agree["differences"], json!([]), "{agree}");
+    bed.server.terminate();
+    assert!(bed.server.wait().success(), "{}", bed.server.said());
+    bed.restart();
+    assert_eq!((bed.used("acme", "quota"), day(&bed)), (10, today));
+}
+
+#[test]
+fn what_was_charged_under_a_wrong_clock_is_settled_at_the_true_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let wall = WallClock::new(folder.path());
+    let policy = "tiers: {metered: {quota: 10, on_quota_exceeded: bill_overage}}\nclock: {hold: 2s}\n";
+    let mut bed = Bed::start_with(policy, |launch| launch.wall_clock(&wall));
+    let key = bed.customer("acme", "metered");
+    let today = day(&bed);
+    spend(&bed, &key, 9);
+    bed.server.terminate();
+    assert!(bed.server.wait().success(), "{}", bed.server.said());
+    wall.step_to(61 * 86_400);
+    bed.restart();
+    let hold = |cost: u64| {
+        let answer = bed.check(&json!({"key": key, "cost": cost, "hold_for": "24h"})).json();
+        answer["permit"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    let (dear, cheap) = (hold(7), hold(7));
+    wall.step_to(0);
+    wait::until("the clock is followed", || (day(&bed) == today).then_some(()));
+    wait::until("the meter is back", || (bed.used("acme", "quota") == 9).then_some(()));
+
+    for (permit, cost) in [(&dear, 30), (&cheap, 1)] {
+        let body = json!({"permit": permit, "status": 200, "cost": cost});
+        let call = Asked::new("POST", "/v1/finish").json(&body);
+        assert_eq!(Caller::new(bed.server.decision()).send(&call).unwrap().status, 200);
+    }
+    // The excess of 23 counts today. No meter has the charge of which 6 are given back.
+    assert_eq!(bed.used("acme", "quota"), 32);
+    let usage = bed.get("/admin/v1/usage?account=acme&to=2030-01-01T00:00:00Z&step=day");
+    let series = usage["series"].as_array().unwrap().iter();
+    let days: Vec<(&Value, &Value)> = series.map(|point| (&point["total"], &point["overage"])).collect();
+    assert_eq!(days, [(&json!(32), &json!(22)), (&json!(8), &json!(4))], "{usage}");
+    let agree = bed.admin(Asked::new("POST", "/admin/v1/usage/reconcile?against=meters")).json();
+    assert_eq!(agree["differences"], json!([]), "{agree}");
+}
+
+#[test]
+fn what_was_used_later_in_the_same_month_counts_after_a_clock_was_set_back() {
+    let folder = tempfile::tempdir().unwrap();
+    // 2026-11-12 22:00 UTC.
+    let wall = WallClock::reading(folder.path(), 1_794_520_800);
+    let policy =
+        "tiers: {monthly: {quota: 10}, daily: {quota: 10, quota_window: calendar_day}}\nclock: {hold: 2s}\n";
+    let bed = Bed::start_with(policy, |launch| launch.wall_clock(&wall));
+    let (key, other) = (bed.customer("acme", "monthly"), bed.customer("other", "daily"));
+    spend(&bed, &key, 3);
+    let today = day(&bed);
+    wall.step_by(5 * 3_600);
+    wait::until("the clock is followed", || (day(&bed) != today).then_some(()));
+    spend(&bed, &key, 7);
+    spend(&bed, &other, 1);
+    wall.step_by(-5 * 3_600);
+    wait::until("time is set back", || (day(&bed) == today).then_some(()));
+    // The day of the other has not begun: its meter is counted again, and with it those of all.
+    wait::until("meters are counted again", || (bed.used("other", "quota") == 0).then_some(()));
+    wait::pause(SOME_LOOKS);
+    assert_eq!(bed.used("acme", "quota"), 10);
+    let agree = bed.admin(Asked::new("POST", "/admin/v1/usage/reconcile?against=meters")).json();
+    assert_eq!(agree["differences"], json!([]), "{agree}");
+}
+
+#[test]
+fn many_steps_of_less_than_an_hour_are_not_followed_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let wall = WallClock::new(folder.path());
+    let bed = Bed::start_with(POLICY, |launch| launch.wall_clock(&wall));
+    bed.account("acme", "metered");
+    let hour = || {
+        let at = bed.key_with("acme", &json!({})).created_at;
+        at[8..10].parse::<i64>().unwrap() * 24 + at[11..13].parse::<i64>().unwrap()
+    };
+    let before = hour();
+    for _ in 0..8 {
+        wall.step_by(55 * 60);
+        wait::pause(Duration::from_millis(1_500));
+    }
+    // Eight steps are more than seven hours. A month may have begun meanwhile: then there is nothing to compare.
+    let ahead = hour() - before;
+    assert!(ahead <= 2, "{ahead} hours ahead");
+    assert_eq!(clock_health(&bed)["state"], "implausible");
+}
+
+#[test]
+fn a_clock_that_was_set_back_wrongly_loses_nothing_that_was_used_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let wall = WallClock::new(folder.path());
+    let policy = format!("{POLICY}clock: {{hold: 2s}}\n");
+    let bed = Bed::start_with(&policy, |launch| launch.wall_clock(&wall));
+    let key = bed.customer("acme", "metered");
+    let today = day(&bed);
+    spend(&bed, &key, 900);
+    wall.step_by(-40 * 86_400);
+    wait::until("time is set back", || (day(&bed) != today).then_some(()));
+    wait::until("the meter is of that time", || (bed.used("acme", "quota") == 0).then_some(()));
+    spend(&bed, &key, 7);
+    wall.step_to(0);
+    wait::until("time is right", || (day(&bed) == today).then_some(()));
+    wait::until("the quota is spent", || (bed.used("acme", "quota") == 900).then_some(()));
+    let refused = bed.check(&json!({"key": key, "cost": 101})).json();
+    assert_eq!(refused["allowed"], false, "{refused}");
+    assert_eq!(
+        bed.get("/admin/v1/usage?account=acme&from=2020-01-01T00:00:00Z&to=2050-01-01T00:00:00Z")["total"],
+        907
+    );
+}

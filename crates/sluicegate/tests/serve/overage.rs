@@ -26,7 +26,7 @@ const STEP: Duration = Duration::from_millis(20);
 const LOOKS_MAX: u32 = 250;
 
 /// Runs a test in memory, and on a node whose meters are in a Redis.
-fn in_both_stores(policy: &str, test: impl Fn(&Bed)) {
+pub(crate) fn in_both_stores(policy: &str, test: impl Fn(&Bed)) {
     test(&Bed::start(policy));
     let nodes = Nodes::start(policy, 1);
     test(&nodes.nodes[0]);
@@ -38,7 +38,7 @@ pub(crate) fn charge(bed: &Bed, key: &str, cost: u64) -> Value {
     answer
 }
 
-fn finish(bed: &Bed, charged: &Value, status: u16, cost: u64) {
+pub(crate) fn finish(bed: &Bed, charged: &Value, status: u16, cost: u64) {
     let body = json!({"permit": charged["permit"], "status": status, "cost": cost});
     let asked = Asked::new("POST", "/v1/finish").json(&body);
     let answer = sluicegate_testkit::http::Caller::new(bed.server.decision()).send(&asked).unwrap();
@@ -46,7 +46,7 @@ fn finish(bed: &Bed, charged: &Value, status: u16, cost: u64) {
 }
 
 /// What the ledger says of an account.
-fn ledger(bed: &Bed, account: &str) -> (u64, u64) {
+pub(crate) fn ledger(bed: &Bed, account: &str) -> (u64, u64) {
     let usage = bed.get(&format!("/admin/v1/usage?account={account}"));
     (usage["total"].as_u64().unwrap(), usage["overage"].as_u64().unwrap())
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use sluicegate_testkit::http::Asked;
+use sluicegate_testkit::wait;
 
 use crate::bed::Bed;
 use crate::nodes::Nodes;
@@ -55,4 +56,44 @@ fn what_nodes_share_is_kept_and_previewed_without_a_change() {
     let preview = put(one, "custom?preview=true", &custom);
     assert_eq!(said(&preview["limits"]), [("quota".to_owned(), 12, 7, 5)]);
     assert_eq!(said(&put(one, "custom", &custom)["limits"]), said(&preview["limits"]));
+}
+
+#[test]
+fn negotiated_quotas_must_not_count_for_longer_than_records_are_kept() {
+    let bed = Bed::start(&format!("{POLICY}ledger: {{raw: 40d}}\n"));
+    bed.account("acme", "small");
+    let set = |body: &Value| bed.admin(Asked::new("PUT", "/admin/v1/accounts/acme/custom").json(body));
+    let quota = |limit: &str| json!({"limits": {"x": {"algorithm": "fixed_window", "limit": limit, "axis": "quota"}}});
+    let refused = set(&quota("9/38d"));
+    assert_eq!(refused.status, 422, "{}", refused.text());
+    let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+    assert!(
+        detail.contains("`ledger.raw` of the policy is 40 days, and must be at least 41 days"),
+        "{detail}"
+    );
+    let accepted = set(&quota("9/37d"));
+    assert_eq!(accepted.status, 200, "{}", accepted.text());
+    // A policy that keeps them for less says whose quota needs more, and keeps them all the same.
+    std::fs::write(bed.policy_path(), format!("{POLICY}ledger: {{raw: 35d}}\n")).unwrap();
+    wait::until("the policy is loaded", || (bed.health()["policy"]["version"] == 2).then_some(()));
+    wait::until("it is said", || {
+        bed.server.said().contains("too short for the negotiated quota").then_some(())
+    });
+}
+
+/// Nothing that was negotiated depends on it.
+#[test]
+fn what_to_do_while_redis_is_away_can_be_changed_while_it_is() {
+    let mut nodes = Nodes::start(POLICY, 1);
+    let bed = &nodes.nodes[0];
+    let key = bed.customer("acme", "small");
+    assert_eq!(bed.check(&json!({"key": key})).json()["allowed"], true);
+    nodes.redis.kill();
+    let bed = &nodes.nodes[0];
+    let check = || bed.check(&json!({"key": key})).json();
+    wait::until("it is away", || (check()["mode"] == "degraded").then_some(()));
+    assert_eq!(check()["allowed"], false);
+    std::fs::write(bed.policy_path(), format!("{POLICY}degraded: {{rate: open, quota: open}}\n")).unwrap();
+    wait::until("the policy is loaded", || (bed.health()["policy"]["version"] == 2).then_some(()));
+    assert_eq!(check()["allowed"], true);
 }

@@ -94,7 +94,7 @@ pub(crate) fn reconcile(bed: &Bed, args: &[&str]) -> (Output, Value) {
     (output, said)
 }
 
-fn url(bed: &Bed) -> String {
+pub(crate) fn url(bed: &Bed) -> String {
     format!("http://{}", bed.server.admin())
 }
 

@@ -1,8 +1,10 @@
 //! A store that would lose or refuse what is counted in it: `serve` does not start, and says what to do.
 
+use std::time::Duration;
+
 use serde_json::json;
 use sluicegate_testkit::http::Asked;
-use sluicegate_testkit::redis::{Engine, Impostor, RedisLaunch, RedisServer};
+use sluicegate_testkit::redis::{Client, Engine, Impostor, RedisLaunch, RedisServer};
 use sluicegate_testkit::server::{Ended, Launch};
 
 use crate::nodes::{launch, node, node_with};
@@ -101,4 +103,29 @@ fn one_whose_nodes_have_another_secret_is_refused() {
     let ended =
         refused(&server.url(), |launch| launch.variable("SLUICEGATE_SECRET", "not the one of the others"));
     expect_words(&ended, &["SLUICEGATE_SECRET"]);
+}
+
+/// A node of an earlier version, as the store sees it: it listens to changes, and nowhere else.
+#[test]
+fn a_store_with_nodes_of_an_earlier_version_is_refused_until_they_are_stopped() {
+    let server = RedisServer::new(Engine::Redis);
+    let connect = || Client::connect(server.address(), Duration::from_secs(5)).unwrap();
+    let mut earlier = connect();
+    earlier.ask(&["SUBSCRIBE", "sg1:{dir}:changes"]).unwrap();
+    let ended = refused(&server.url(), |launch| launch);
+    expect_words(
+        &ended,
+        &["1 of the nodes on this store are of an earlier version", "stop them", "Upgrading"],
+    );
+    drop(earlier);
+    // Nodes of this version are not taken for such.
+    let nodes = [node(POLICY, &server.url()), node(POLICY, &server.url())];
+    let key = nodes[0].customer("acme", "pro");
+    assert_eq!(nodes[1].check(&json!({"key": key})).json()["mode"], "normal");
+    // Nor does one of this version use what a later one has written.
+    connect().ask(&["HSET", "sg1:{dir}:state", "format", "3"]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let ended = launch(POLICY, &server.url(), folder.path()).run();
+    assert_eq!(ended.status, Some(1), "{ended:?}");
+    expect_words(&ended, &["holds format 3", "knows format 2", "upgrade"]);
 }

@@ -5,7 +5,6 @@ use crate::file::typed::{
     AlertsBody, At, DurabilityWord, Field, HeaderFamilyWord, LedgerBody, QuotaResetWord, ResponsesBody, Span,
     Text,
 };
-use crate::limit::Limit;
 use crate::policy::{
     Alerts, Durability, ExportTarget, HeaderFamily, LedgerSettings, QuotaReset, Responses, Tiers,
 };
@@ -55,7 +54,8 @@ pub(super) fn ledger(
 ) -> Option<LedgerSettings> {
     let default = LedgerSettings::default();
     let needed = tiers.map_or(Nanos::ZERO, raw_needed);
-    let usual = LedgerSettings { raw: default.raw.max(needed), ..default };
+    let raw = default.raw.max(needed);
+    let usual = LedgerSettings { raw, retain: default.retain.max(raw), ..default };
     match field {
         Field::Absent => Some(usual),
         Field::Wrong => None,
@@ -69,8 +69,8 @@ fn given(
     usual: &LedgerSettings,
     sink: &mut Sink,
 ) -> Option<LedgerSettings> {
-    let retain = kept_for(&body.retain, usual.retain, sink);
     let mut raw = kept_for(&body.raw, usual.raw, sink);
+    let mut retain = kept_for(&body.retain, usual.retain.max(raw.unwrap_or(usual.raw)), sink);
     if let (Some(at), Some(kept)) = (body.raw.given(), raw)
         && kept < needed
     {
@@ -78,6 +78,14 @@ fn given(
                        them";
         sink.report(at.place, message, format!("write at least {}", shortest(needed)));
         raw = None;
+    }
+    if let (Some(kept), Some(records)) = (retain, raw)
+        && kept < records
+        && let Some(at) = body.retain.given()
+    {
+        let message = "roll-ups must be kept for at least as long as single records (`raw`)";
+        sink.report(at.place, message, format!("write at least `retain: {}`", shortest(records)));
+        retain = None;
     }
     let export = match body.export.given() {
         None => Some(None),
@@ -108,9 +116,7 @@ fn kept_for(field: &Field<Span>, default: Nanos, sink: &mut Sink) -> Option<Nano
 
 /// For how long the quotas of the tiers need single records.
 fn raw_needed(tiers: &Tiers) -> Nanos {
-    let limits = tiers.iter().flat_map(|tier| &tier.limits).map(|entry| &entry.limit);
-    let windows = limits.filter_map(Limit::quota_window);
-    windows.max().map_or(Nanos::ZERO, |longest| Nanos(longest.0.saturating_add(LedgerSettings::RAW_MARGIN.0)))
+    LedgerSettings::raw_needed(tiers.iter().flat_map(|tier| &tier.limits).map(|entry| &entry.limit))
 }
 
 /// A duration as files have it, in whole days or hours.

@@ -92,10 +92,11 @@ words! {
 body! {
     /// The record of what was used.
     struct LedgerBody {
-        /// How long usage by the quarter of an hour is kept. Default: 400d.
+        /// How long usage by the quarter of an hour is kept: at least as long as `raw`. Default: `400d`, or `raw` if
+        /// that is longer.
         "retain" => retain: Span,
-        /// How long single records are kept: at least for the longest quota window of the tiers and 3 days. Default:
-        /// `35d`, or as long as the quotas need.
+        /// How long single records are kept: at least for the longest quota window of the tiers and 3 days. Negotiated
+        /// limits that would need more are refused. Default: `35d`, or as long as the quotas need.
         "raw" => raw: Span,
         /// Where sealed records are copied: `file:///directory` or `s3://bucket/prefix`. Default: nowhere.
         "export" => export: Text,

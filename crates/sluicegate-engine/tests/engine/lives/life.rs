@@ -6,7 +6,7 @@ use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_engine::{DecisionId, Finished, Permit};
 
 use super::plans::{TierNumbers, numbers};
-use super::statement::{RateLog, Statement};
+use super::statement::{LateEnd, RateLog, Statement};
 
 /// How long a slot is held if nobody releases it.
 const LEASE_S: u32 = 60;
@@ -69,10 +69,10 @@ pub(crate) struct Life {
     pub(crate) tier: &'static str,
     pub(crate) statement: Statement,
     pub(crate) open: Vec<Held>,
-    /// Those that will not be finished, while they matter.
-    abandoned: Vec<Held>,
     /// Whether anything was charged since the tier or the policy changed last.
     pub(crate) charged_since_change: bool,
+    /// How many requests had another cost in the end, after their period.
+    pub(crate) ended_late: u64,
     rate: RateLog,
     rate_epoch: u64,
     names: BTreeMap<String, NameState>,
@@ -88,8 +88,8 @@ impl Life {
             tier,
             statement,
             open: Vec::new(),
-            abandoned: Vec::new(),
             charged_since_change: true,
+            ended_late: 0,
             rate: RateLog::default(),
             rate_epoch: 0,
             names: BTreeMap::new(),
@@ -112,6 +112,14 @@ impl Life {
         u64::try_from(first * 86_400).unwrap()
     }
 
+    /// The second in which the period of an instant ends.
+    fn period_end(&self, at: Timestamp) -> u64 {
+        let longest = if self.is_hard() { 1 } else { 31 };
+        let start = self.period_start(at);
+        let beyond = Timestamp::from_secs(u32::try_from(start + longest * 86_400).unwrap());
+        self.period_start(beyond)
+    }
+
     /// The numbers of its rate are others now.
     pub(crate) fn rate_changed(&mut self) {
         self.rate.clear();
@@ -121,7 +129,7 @@ impl Life {
 
     /// How many slots are held.
     pub(crate) fn slots(&self, now: Timestamp) -> usize {
-        self.open.iter().chain(&self.abandoned).filter(|held| now < held.slot_until).count()
+        self.open.iter().filter(|held| now < held.slot_until).count()
     }
 
     /// Whether a request under this name would be a free repeat of which decision.
@@ -166,8 +174,7 @@ impl Life {
     /// A service has asked again for what it was admitted before: it holds the slot of the first once more.
     pub(crate) fn rejoined(&mut self, cost: u64, name: &str, now: Timestamp) -> Option<&mut Held> {
         self.rate.admit(now.as_nanos(), cost);
-        let named = |held: &&mut Held| held.name.as_deref() == Some(name);
-        self.open.iter_mut().chain(&mut self.abandoned).find(named)
+        self.open.iter_mut().find(|held| held.name.as_deref() == Some(name))
     }
 
     fn hold(&mut self, handle: Handle, reserved: u64, cost: u64, name: Option<String>, now: Timestamp) {
@@ -197,18 +204,31 @@ impl Life {
         if held.reserved == 0 || settled == held.reserved {
             return;
         }
-        let start = self.period_start(held.charged_at);
-        let period = if start == self.period_start(now) {
+        let (start, included) = (self.period_start(held.charged_at), numbers(edition, self.tier).quota);
+        let start_now = self.period_start(now);
+        if start == start_now {
             self.charged_since_change = true;
-            self.statement.period(start, numbers(edition, self.tier).quota)
+            let period = self.statement.period(start, included);
+            period.used = period.used + settled - held.reserved;
         } else {
-            self.statement.closed_period(start)
-        };
-        period.used = period.used + settled - held.reserved;
+            self.noticed(edition, now);
+            let more = settled.cast_signed() - held.reserved.cast_signed();
+            let (end, now) = (self.period_end(held.charged_at), now.as_secs().into());
+            let late = LateEnd { start, end, now, start_now, included, more };
+            self.charged_since_change |= self.statement.end_late(late);
+            self.ended_late += 1;
+        }
         if settled > held.reserved {
             self.rate.exceed(now.as_nanos(), settled - held.reserved);
         } else if !refunded && held.rate_entry.0 == self.rate_epoch {
             self.rate.lower(held.rate_entry.1, settled);
+        }
+    }
+
+    /// A call was more than a peek: the store knows the plan that is in force. One that bills nothing changes nothing.
+    pub(crate) fn noticed(&mut self, edition: usize, now: Timestamp) {
+        if !self.is_hard() {
+            self.statement.notice(self.period_start(now), self.numbers(edition).quota);
         }
     }
 
@@ -224,30 +244,19 @@ impl Life {
     /// The process was killed: its requests died with it, and how attempts have ended is not known. What services
     /// hold they still hold.
     pub(crate) fn killed(&mut self) {
-        for held in [&mut self.open, &mut self.abandoned] {
-            held.retain(|held| matches!(held.handle, Handle::Service { .. }));
-        }
+        self.open.retain(|held| matches!(held.handle, Handle::Service { .. }));
         for state in self.names.values_mut() {
             state.delivered = true;
         }
     }
 
-    /// Forgets requests that are too old to be finished, and those of a period that is over: their end would count in
-    /// the period of now. What they reserved stays charged, and their slots are held until their leases end.
+    /// Forgets requests that are too old to be finished. What they reserved stays charged.
     pub(crate) fn abandon_old(&mut self, now: Timestamp) {
-        let (day, start) = (Nanos::from_secs(DAY_S), self.period_start(now));
-        let (open, old) = std::mem::take(&mut self.open).into_iter().partition(|held| {
-            let in_time = match &held.handle {
-                Handle::Process(_) => now < held.charged_at.plus(day),
-                Handle::Service { ends, .. } => now < ends.plus(day),
-            };
-            in_time && self.period_start(held.charged_at) == start
+        let day = Nanos::from_secs(DAY_S);
+        self.open.retain(|held| match &held.handle {
+            Handle::Process(_) => now < held.charged_at.plus(day),
+            Handle::Service { ends, .. } => now < ends.plus(day),
         });
-        self.open = open;
-        // As long as their slots are held, or a service may ask for them again.
-        let matters = |held: &Held| now < held.slot_until || now < held.charged_at.plus(day);
-        self.abandoned.retain(matters);
-        self.abandoned.extend(<Vec<Held>>::into_iter(old).filter(matters));
     }
 
     /// That every interval kept the bound of the rate.

@@ -105,6 +105,8 @@ impl World {
         }
         self.check_ledger();
         self.lives.iter().for_each(|life| life.check_rate(self.edition));
+        *self.counts.entry("ended late").or_default() +=
+            self.lives.iter().map(|life| life.ended_late).sum::<u64>();
     }
 
     /// One account does a few things in a row.
@@ -208,6 +210,9 @@ impl World {
         let Answer::Denied(denial) = &decision.answer else { panic!("admitted without a permit") };
         self.count(denial.error.as_str());
         let numbers = life.numbers(self.edition);
+        if !repeats {
+            life.noticed(self.edition, self.now);
+        }
         let (used, _) = life.statement.totals(life.period_start(self.now));
         match denial.error {
             ErrorCode::ConcurrencyLimited => assert!(life.slots(self.now) >= numbers.slots),

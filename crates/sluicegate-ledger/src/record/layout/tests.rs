@@ -11,8 +11,9 @@ fn any_record() -> impl Strategy<Value = Record> {
     let env = prop_oneof![Just(KeyEnv::Live), Just(KeyEnv::Test)];
     let settlement = any::<(u64, u16)>()
         .prop_map(|(reserved, skipped)| Settlement { reserved, skipped: LimitPlaces::from_bits(skipped) });
-    (kind, any::<[u64; 2]>(), (0u16..128, env), whose, what, settlement).prop_map(
-        |(kind, [at, charged_at], (flags, env), whose, what, settlement)| {
+    let marks = (0u16..4_096, env, 0u16..1 << BilledPrint::BITS);
+    (kind, any::<[u64; 2]>(), marks, whose, what, settlement).prop_map(
+        |(kind, [at, charged_at], (flags, env, billed), whose, what, settlement)| {
             let (decision, home, account, key, key_number) = whose;
             let (route, tier, cost, overage, idempotency) = what;
             Record {
@@ -33,6 +34,7 @@ fn any_record() -> impl Strategy<Value = Record> {
                 idempotency: idempotency.map(|(key, request)| Idempotency { key, request }),
                 flags: Flags(flags),
                 settlement,
+                billed: BilledPrint::from_bits(billed),
             }
         },
     )
@@ -99,13 +101,25 @@ fn a_whole_record_of_another_version_is_not_called_torn() {
 /// What is on disks out there: this may only change together with the version.
 #[test]
 fn the_layout_is_as_written_down() {
-    let record = refund(KeyEnv::Test);
+    let record = Record { billed: BilledPrint::from_bits(0x2a51), ..refund(KeyEnv::Test) };
     let mut expected = bytes_of_version_1();
-    expected[4] = 2;
-    expected[84..86].copy_from_slice(&[1, 2]);
+    // A refund, and the upper bits of the print; the unit, and the environment in the upper half.
+    expected[4..6].copy_from_slice(&[3, 2 | 0x2a << 2]);
+    expected[84..86].copy_from_slice(&[1 | 2 << 4, 0x51]);
     assert_eq!(encode(&record), expected);
     // By zlib: crc32(the bytes from the fifth on, both halves of the position mixed).
-    assert_eq!(sealed(&record, 1 << 40 | 5)[..4], [146, 96, 221, 215]);
+    assert_eq!(sealed(&record, 1 << 40 | 5)[..4], [255, 0, 32, 58]);
+}
+
+/// The bytes that the second version wrote, with the checksum it wrote.
+#[test]
+fn a_record_of_the_second_version_says_nothing_of_the_billed_quota() {
+    let mut bytes = bytes_of_version_1();
+    bytes[4] = 2;
+    bytes[84..86].copy_from_slice(&[1, 2]);
+    bytes[..4].copy_from_slice(&[146, 96, 221, 215]);
+    assert_eq!(decode(&bytes, 1 << 40 | 5), Content::Whole(refund(KeyEnv::Test)));
+    assert_eq!(decode(&bytes, 1 << 40 | 6), Content::Torn);
 }
 
 /// The bytes that the first version wrote, with the checksum it wrote.
@@ -121,11 +135,19 @@ fn a_record_of_the_first_version_counts_requests_of_a_live_key() {
 fn a_unit_or_an_environment_that_is_not_known_is_taken_for_nothing_else() {
     for at in [84, 85] {
         for unknown in [0, 3, 255] {
-            let mut bytes = encode(&refund(KeyEnv::Live));
+            let mut bytes = bytes_of_version_1();
+            (bytes[4], bytes[84], bytes[85]) = (VERSION_WITHOUT_PRINT, 1, 1);
             bytes[at] = unknown;
             seal(&mut bytes, 7);
-            assert_eq!(decode(&bytes, 7), Content::Newer { version: VERSION }, "{unknown} at {at}");
+            let version = VERSION_WITHOUT_PRINT;
+            assert_eq!(decode(&bytes, 7), Content::Newer { version }, "{unknown} at {at}");
         }
+    }
+    for unknown in [0, 0x10, 0x01, 0x13, 0x31, 0xff] {
+        let mut bytes = encode(&refund(KeyEnv::Live));
+        bytes[84] = unknown;
+        seal(&mut bytes, 7);
+        assert_eq!(decode(&bytes, 7), Content::Newer { version: VERSION }, "{unknown}");
     }
 }
 
@@ -148,6 +170,7 @@ fn refund(env: KeyEnv) -> Record {
         idempotency: Some(Idempotency { key: 0xa0, request: 0xb0 }),
         flags: Flags::DEGRADED,
         settlement: Settlement::default(),
+        billed: BilledPrint::UNKNOWN,
     }
 }
 

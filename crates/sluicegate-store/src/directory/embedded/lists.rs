@@ -3,8 +3,8 @@
 use rusqlite::{Connection, Row, ToSql};
 
 use super::{Embedded, audit, rows};
-use crate::database::DatabaseError;
 use crate::database::audit::SELECT as SELECT_AUDIT;
+use crate::database::{DatabaseError, Pending};
 use crate::directory::account::AccountId;
 use crate::directory::error::{ReadError, What};
 use crate::directory::page::{Page, Paged};
@@ -25,9 +25,13 @@ impl Embedded {
         &self,
         serial: u64,
     ) -> Result<Option<AccountRecord>, DatabaseError> {
+        self.read_account_by_serial(serial).await
+    }
+
+    pub(crate) fn read_account_by_serial(&self, serial: u64) -> Pending<Option<AccountRecord>> {
         let sql = format!("{} WHERE serial = ?1", rows::SELECT_ACCOUNT);
         let serial = serial.cast_signed();
-        self.database.read(move |connection| rows::one(connection, &sql, &[&serial], rows::account)).await
+        self.database.read(move |connection| rows::one(connection, &sql, &[&serial], rows::account))
     }
 
     pub(crate) async fn find_deleted_accounts(&self, id: &str) -> Result<Vec<AccountRecord>, DatabaseError> {

@@ -77,7 +77,7 @@ fn what_is_removed_is_gone_and_everything_else_is_found() {
         let is_wanted =
             |entry: &Entry| entry.sharer % 3 != 1 && !(entry.sharer % 5 == 2 && entry.limit.get() == 1);
         let mut from = usize::MAX;
-        while let Some(next) = entries.retain_before(from, 7, is_wanted) {
+        while let Some(next) = entries.retain_before(from, 7, |entry| is_wanted(entry)) {
             assert!(next < from);
             from = next;
         }

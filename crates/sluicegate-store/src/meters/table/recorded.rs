@@ -31,14 +31,12 @@ impl MeterTable {
         if change == overage && limits == Limits::OfNow {
             return outcome;
         }
-        let mut charges = plan.charges().iter().zip(&readings);
-        if let Some((_, reading)) = charges.find(|(charge, _)| charge.limit.included().is_some()) {
-            let total = match plan.mode {
-                Mode::Refund { .. } => reading.overage.saturating_add(change).saturating_sub(overage),
-                _ => reading.overage.saturating_sub(change).saturating_add(overage),
-            };
-            self.with_home(plan, |home| home.rebase(plan, &readings, total));
-        }
+        // What was recorded may be of a period that is over, which has no reading.
+        let by = match plan.mode {
+            Mode::Refund { .. } => i128::from(change) - i128::from(overage),
+            _ => i128::from(overage) - i128::from(change),
+        };
+        self.with_home(plan, |home| home.adjust_overage(plan, by));
         outcome
     }
 
@@ -48,8 +46,9 @@ impl MeterTable {
         self.settle(plan, &mut readings);
         let mut charges = plan.charges().iter().zip(&readings);
         let billed = charges.find(|(charge, _)| charge.limit.included().is_some());
-        if billed.is_some_and(|(_, reading)| reading.overage != overage) {
-            self.with_home(plan, |home| home.rebase(plan, &readings, overage));
+        if let Some((_, reading)) = billed.filter(|(_, reading)| reading.overage != overage) {
+            let by = i128::from(overage) - i128::from(reading.overage);
+            self.with_home(plan, |home| home.adjust_overage(plan, by));
         }
     }
 

@@ -34,7 +34,7 @@ pub(super) async fn watch(shared: Arc<Shared>, mut hear: impl FnMut(BlockNews)) 
     let mut pause = PAUSE_MIN;
     loop {
         // Before they are read, so that nothing is missed in between.
-        if let Some(news) = subscribe(&shared.link, CHANNEL).await
+        if let Some(news) = subscribe(&shared.link, &[CHANNEL]).await
             && let Some(all) = read_all(&shared).await
         {
             hear(all);

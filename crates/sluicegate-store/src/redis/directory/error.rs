@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::layout::VERSION;
+use super::layout::{FORMAT, VERSION};
 use crate::directory::makings::Nonsense;
 use crate::identity::{StoreMismatch, StoreState};
 
@@ -30,6 +30,8 @@ pub enum RedisError {
     Contended,
     /// The directory is that of nodes with another secret.
     OtherSecret,
+    /// Nodes of a later version have written what this one cannot read.
+    NewerFormat(u64),
     /// It is not the store that this node knows, and was not adopted. Nothing was done.
     NotAdopted(StoreState),
     /// The data directory of this node belongs to another store.
@@ -54,6 +56,11 @@ impl fmt::Display for RedisError {
             Self::Nonsense(what) => write!(f, "redis holds what was never written: {what}"),
             Self::Overloaded => f.write_str("too much is being asked of redis at once; try again later"),
             Self::Contended => f.write_str("others are changing the same thing; try again"),
+            Self::NewerFormat(found) => write!(
+                f,
+                "this redis holds format {found}, and this program knows format {FORMAT}; upgrade it to the version \
+                 that the other nodes have"
+            ),
             Self::OtherSecret => f.write_str(
                 "this redis has the accounts of nodes with another SLUICEGATE_SECRET; give this node the same secret \
                  as the others, or name a redis (or a database of it) that is its own",

@@ -44,6 +44,14 @@ pub(super) const ANSWERED: &str = "sg1:{dir}:answered:";
 /// Where every change is told to all nodes.
 pub(in crate::redis) const CHANNEL: &str = "sg1:{dir}:changes";
 
+/// The format of everything that nodes keep in the store. Nodes of format 1 misread buckets that are overdrawn and
+/// names of requests that may be repeated, and cannot read quotas whose overage is billed.
+pub(super) const FORMAT: u64 = 2;
+
+/// Nodes of this format listen here as well, where nothing is published: a node that listens to changes alone is an
+/// earlier one.
+pub(in crate::redis) const FORMAT_CHANNEL: &str = "sg1:{dir}:format:2";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,7 +59,12 @@ mod tests {
     #[test]
     fn all_keys_are_in_one_slot() {
         // The text between the first braces is what a cluster hashes.
-        assert!(KEYS.iter().chain([&CHANNEL, &ANSWERED]).all(|key| key.starts_with("sg1:{dir}:")));
+        assert!(
+            KEYS.iter()
+                .chain([&CHANNEL, &FORMAT_CHANNEL, &ANSWERED])
+                .all(|key| key.starts_with("sg1:{dir}:"))
+        );
+        assert!(FORMAT_CHANNEL.ends_with(&format!(":{FORMAT}")));
         assert_eq!(
             (ACCOUNTS, IDS, KEY_IDS, AUDIT),
             ("sg1:{dir}:accounts", "sg1:{dir}:ids", "sg1:{dir}:key-ids", "sg1:{dir}:audit")

@@ -44,6 +44,7 @@ macro_rules! script {
 }
 
 pub(super) static CLAIM: Script = script!("claim.lua");
+pub(super) static FORMAT: Script = script!("format.lua");
 pub(super) static COUNT: Script = script!("count.lua");
 pub(super) static FIND_ACCOUNT: Script = script!(find "find_account.lua");
 pub(super) static FIND_KEY: Script = script!(find "find_key.lua");

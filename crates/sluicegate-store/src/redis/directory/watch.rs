@@ -9,7 +9,7 @@ use crate::redis::driver::PubSub;
 use super::Shared;
 use super::ask::Server;
 use super::cache::Cache;
-use super::layout::CHANNEL;
+use super::layout::{CHANNEL, FORMAT_CHANNEL};
 use super::news::News;
 use crate::redis::channel::{self, PAUSE_MAX, PAUSE_MIN, jittered};
 use crate::redis::link::Link;
@@ -19,7 +19,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// A connection over which news come.
 pub(super) async fn subscribe(link: &Link) -> Option<PubSub> {
-    channel::subscribe(link, CHANNEL).await
+    // In this order: nobody takes this node for one of an earlier version in between.
+    channel::subscribe(link, &[FORMAT_CHANNEL, CHANNEL]).await
 }
 
 /// Takes in what has changed, for ever. Starts with the connection that is there already.

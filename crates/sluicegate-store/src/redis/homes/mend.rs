@@ -46,14 +46,15 @@ impl Part {
         match (self, done) {
             (Self::Told(owed), Some(_)) if owed.is_renewal() => None,
             (Self::Told(owed), Some((at, applied))) => match owed.request.mode {
-                Mode::Charge | Mode::Force => Some(owed.refund(at, applied)),
+                Mode::Charge | Mode::Force | Mode::Correct { .. } => Some(owed.refund(at, applied)),
                 Mode::Refund { .. } => owed.take_again(),
                 Mode::Peek => None,
             },
             (Self::Told(_), None) => None,
             (Self::Ours(owed), None) => Some(owed),
-            (Self::Ours(_), Some(_)) => {
+            (Self::Ours(owed), Some((_, applied))) => {
                 shared.counters.undone.add(1);
+                shared.undone.resolved(&owed, applied);
                 None
             }
         }
@@ -63,7 +64,8 @@ impl Part {
 /// A call that was made, and whose answer was lost.
 pub(super) struct Doubt {
     pub(super) seq: Seq,
-    pub(super) parts: Vec<Part>,
+    /// By their places.
+    pub(super) parts: Vec<(usize, Part)>,
 }
 
 impl Doubt {
@@ -74,8 +76,7 @@ impl Doubt {
             }
             Resolved::Never => None,
         };
-        let parts = self.parts.into_iter().enumerate();
-        parts.filter_map(|(place, part)| part.correction(done(place), shared)).collect()
+        self.parts.into_iter().filter_map(|(place, part)| part.correction(done(place), shared)).collect()
     }
 }
 
@@ -141,19 +142,21 @@ impl Mending {
     async fn correct(&mut self, shared: &Arc<Shared>, home: HomeId) -> Progress {
         let mut count = self.corrections.len().min(shared.settings.batch_max.max(1));
         loop {
-            let (seq, answer) = shared.call(home, self.corrections[..count].iter()).await;
-            match answer {
-                Ok(_) => {
+            let Some(seq) = shared.next_seq() else { return Progress::None };
+            match shared.call(home, seq, self.corrections[..count].iter()).await {
+                Ok(settled) => {
                     shared.refusals.forget(home);
                     shared.counters.undone.add(count);
-                    self.corrections.drain(..count);
+                    for (owed, settled) in self.corrections.drain(..count).zip(&settled) {
+                        shared.undone.settled(&owed, settled);
+                    }
                     return Progress::Some;
                 }
                 Err(CallError::Mixed | CallError::TooLarge) if count > 1 => count /= 2,
                 Err(CallError::Unknown | CallError::Garbled(_)) => {
                     shared.counters.unknown.add(1);
-                    let parts = self.corrections.drain(..count).map(Part::Ours).collect();
-                    self.doubt = seq.map(|seq| Doubt { seq, parts });
+                    let parts = self.corrections.drain(..count).map(Part::Ours).enumerate().collect();
+                    self.doubt = Some(Doubt { seq, parts });
                     return Progress::None;
                 }
                 Err(_) => return Progress::None,

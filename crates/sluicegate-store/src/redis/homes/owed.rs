@@ -4,9 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use sluicegate_core::plan::Mode;
+use sluicegate_core::settle::Outcome;
 use sluicegate_core::tariff::{Charges, Plan, Request};
 use sluicegate_core::time::{Nanos, Timestamp};
 
+use super::ticket::SentIn;
 use crate::redis::meters::{Applied, NameUse, NodeId, RequestName, Settled};
 
 /// What one request owes, owned, so that it can wait in a queue.
@@ -22,13 +24,32 @@ pub struct Owed {
     pub name: Option<RequestName>,
     /// For how long its slots are held when nobody releases them. Nothing: for the lease of their limit.
     pub hold: Option<Nanos>,
+    /// Who is billed for it. Nothing: nobody.
+    pub billed: Option<Billed>,
+}
+
+/// Who is billed for something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Billed {
+    /// The serial of the account.
+    pub account: u64,
+    /// That of the key; 0: none.
+    pub key: u64,
+    /// The decision.
+    pub decision: u128,
+    /// Of what is undone: how much it had added to the overage, which nobody has recorded.
+    pub overage: u64,
 }
 
 impl Owed {
     /// What gives back what this charged then. The name of a charge is forgotten with it.
-    pub(super) fn refund(mut self, charged_at: Timestamp, charged: Applied) -> Self {
+    pub(super) fn refund(mut self, at: Timestamp, charged: Applied) -> Self {
+        let charged_at = self.request.mode.charged_at(at);
         self.request.mode = Mode::Refund { charged_at, reserved: self.request.cost };
         let repeated = charged == Applied::Repeated;
+        if let (Some(billed), Applied::Admitted { overage }) = (&mut self.billed, charged) {
+            billed.overage = overage;
+        }
         if let Some(name) = &mut self.name {
             name.used = if repeated { NameUse::Failed } else { NameUse::Refunded };
         }
@@ -46,7 +67,9 @@ impl Owed {
             Charges::All | Charges::Everywhere => self.request.which = Charges::Amounts,
             Charges::Amounts | Charges::AmountsBut(_) | Charges::Conduct | Charges::One(_) => {}
         }
-        self.request.mode = Mode::Force;
+        // In the period that it was given back to.
+        let charged_at = self.request.mode.charged_at(self.request.now);
+        self.request.mode = Mode::Correct { charged_at };
         Some(self)
     }
 
@@ -54,9 +77,10 @@ impl Owed {
     pub(super) fn undoing(&self, settled: &Settled) -> Option<Self> {
         let charged =
             settled.outcome.changes_meters(self.request.mode) && !self.is_refund() && !self.is_renewal();
-        let applied = match settled.repeats {
-            None => Applied::Admitted { overage: 0 },
-            Some(_) => Applied::Repeated,
+        let applied = match (settled.repeats, settled.outcome) {
+            (None, Outcome::Admitted { overage }) => Applied::Admitted { overage },
+            (None, _) => Applied::Admitted { overage: 0 },
+            (Some(_), _) => Applied::Repeated,
         };
         charged.then(|| self.clone().refund(settled.now, applied))
     }
@@ -95,6 +119,28 @@ impl fmt::Display for Away {
 }
 
 impl std::error::Error for Away {}
+
+impl Away {
+    /// That of one who finds too many before it.
+    pub(super) fn full() -> Self {
+        Self::Refused("too many requests wait for the same meters".into())
+    }
+}
+
+/// Why the store did not settle something, and what may have settled it all the same.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NotSettled {
+    /// Why.
+    pub away: Away,
+    /// The call of which it is not known what it did; nothing: none was made.
+    pub call: Option<SentIn>,
+}
+
+impl From<Away> for NotSettled {
+    fn from(away: Away) -> Self {
+        Self { away, call: None }
+    }
+}
 
 /// Whether decisions go to the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

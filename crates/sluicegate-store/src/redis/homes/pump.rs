@@ -9,7 +9,8 @@ use super::active::Item;
 use super::mend::{Doubt, Mending, Part, mend};
 use super::owed::{Away, Owed};
 use super::split::split;
-use super::{CallError, Settled, Shared};
+use super::ticket::{Boarded, SentIn};
+use super::{CallError, Seq, Settled, Shared};
 
 /// How it goes on after a call.
 enum Next {
@@ -32,8 +33,15 @@ impl Shared {
     async fn ask(self: &Arc<Self>, home: HomeId, mut items: Vec<Item>) -> Next {
         loop {
             let asked = Instant::now();
-            let (seq, answer) = self.call(home, items.iter().map(|item| &item.owed)).await;
-            let error = match answer {
+            let Some(seq) = self.next_seq() else {
+                return self.turn_away(home, items, &CallError::Late(Seq::MAX), None);
+            };
+            self.active.ask(home, seq);
+            board(&mut items, seq);
+            if items.is_empty() {
+                return Next::Ask;
+            }
+            let error = match self.call(home, seq, items.iter().map(|item| &item.owed)).await {
                 Ok(settled) => {
                     self.deliver(home, items, settled, asked);
                     return Next::Ask;
@@ -46,11 +54,11 @@ impl Shared {
                 continue;
             }
             let writes = items.iter().any(|item| item.owed.request.mode != Mode::Peek);
-            let doubt = seq.filter(|_| writes && is_unknown(&error));
+            let doubt = (writes && is_unknown(&error)).then_some(Doubt { seq, parts: Vec::new() });
             if is_unknown(&error) {
                 self.counters.unknown.add(1);
             }
-            return self.turn_away(home, items, &error, doubt.map(|seq| Doubt { seq, parts: Vec::new() }));
+            return self.turn_away(home, items, &error, doubt);
         }
     }
 
@@ -64,13 +72,19 @@ impl Shared {
         for (item, settled) in items.into_iter().zip(settled) {
             self.refusals.learn(&item.owed, &settled, asked, answered);
             match item.seat {
-                None => self.counters.undone.add(1),
+                None => {
+                    self.counters.undone.add(1);
+                    self.undone.settled(&item.owed, &settled);
+                }
                 Some(seat) => {
                     if let Err(Ok(settled)) = seat.send(Ok(settled)) {
                         undoings.extend(item.owed.undoing(&settled).map(Item::correction));
                     }
                 }
             }
+        }
+        if undoings.is_empty() {
+            self.active.done(home);
         }
         self.active.put_back(home, undoings);
     }
@@ -97,7 +111,10 @@ impl Shared {
             return self.mend_next(home, None, left, &away);
         }
         match doubt {
-            Some(doubt) => self.mend_next(home, Some(Doubt { parts, ..doubt }), Vec::new(), &away),
+            Some(doubt) => {
+                let parts = parts.into_iter().enumerate().collect();
+                self.mend_next(home, Some(Doubt { parts, ..doubt }), Vec::new(), &away)
+            }
             None => self.mend_next(home, None, parts.into_iter().filter_map(Part::if_ours).collect(), &away),
         }
     }
@@ -108,13 +125,25 @@ impl Shared {
     }
 }
 
+/// Leaves those in the batch that are still wanted, and tells them which call it is.
+fn board(items: &mut Vec<Item>, seq: Seq) {
+    let mut place = 0;
+    items.retain(|item| {
+        let boarded = item.ticket.board(SentIn { seq, place });
+        // What is given back is wanted also when nobody waits to hear of it.
+        let stays = boarded == Boarded::Yes || item.owed.is_refund();
+        place += u16::from(stays);
+        stays
+    });
+}
+
 fn is_unknown(error: &CallError) -> bool {
     matches!(error, CallError::Unknown | CallError::Garbled(_))
 }
 
 /// Tells who waits, and says what is to be done about it.
 fn tell(item: Item, away: &Away) -> Part {
-    let Item { owed, seat } = item;
+    let Item { owed, seat, .. } = item;
     match seat {
         None => Part::Ours(owed),
         Some(seat) => match seat.send(Err(away.clone())) {

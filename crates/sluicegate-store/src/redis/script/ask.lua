@@ -1,7 +1,7 @@
 
 -- Asks one meter: 0 if the cost fits, 1 if not now, 2 if never; and what remains before. What becomes of a small meter if
 -- the plan is admitted goes into `n1` to `n5`. `s1` and `s2` are a bucket as it is seen, which a peek does not keep.
--- `more` is by how much the overage of a billed quota grows, or falls with a refund. Modes are those of a plan; 4 is a
+-- `more` is by how much the overage of a quota grows, or falls with a refund. Modes are those of a plan; 4 is a
 -- penalty, which empties a bucket at the most.
 local function ask(limit, cost, mode, force, keeps, charged, slot, reserved)
   local kind = limit.kind
@@ -59,6 +59,9 @@ local function ask(limit, cost, mode, force, keeps, charged, slot, reserved)
     end
     local same = limit.v3 == first
     local room, later = held < most and most - held or 0, held
+    limit.old, limit.held, limit.more = nil, nil, nil
+    local corrects = limit.keeps and (mode == 2 or mode == 3) and charged < first and charged < now
+    if corrects and correct_past(limit, cost, mode, charged) then return 0, room end
     if mode == 3 then
       if charged >= first then later = held > cost and held - cost or 0 end
     elseif force then
@@ -74,15 +77,16 @@ local function ask(limit, cost, mode, force, keeps, charged, slot, reserved)
     else
       limit.n1, limit.n2, limit.n3 = limit.v1, limit.v2, limit.v3
     end
-    if limit.inc then
+    if limit.keeps then
       limit.n4, limit.n5 = limit.v4, limit.v5
+      -- Another period has no baseline yet.
+      if not same and later ~= held then limit.n4, limit.n5 = 0, 0 end
+    end
+    if limit.inc then
       local recorded, free = 0, limit.inc
       if same then
         recorded = limit.v4
         if limit.v5 > free then free = limit.v5 end
-      elseif later ~= held then
-        -- Another period: it has no baseline yet.
-        limit.n4, limit.n5 = 0, 0
       end
       local before, after = recorded, recorded
       if held > free then before = recorded + (held - free) end

@@ -7,9 +7,10 @@
 
 local call, unpack_from, pack, sub, floor = redis.call, struct.unpack, struct.pack, string.sub, math.floor
 local head, body = ARGV[1], ARGV[2]
-local op, node, seq, now, full, unit, per, limit, length, s0, s1, s2, s3, asks, at
+local op, node, seq, now, full, unit, per, limit, length, s0, s1, s2, s3, keeps_past, asks, at
 if string.byte(body) == 1 then
-  op, node, seq, now, full, unit, per, limit, length, s0, s1, s2, s3, asks, at = unpack_from('<Bc8dddddddddddH', body)
+  op, node, seq, now, full, unit, per, limit, length, s0, s1, s2, s3, keeps_past, asks, at =
+    unpack_from('<Bc8dddddddddddBH', body)
 else
   op, node, seq, now, at = unpack_from('<Bc8dd', body)
 end
@@ -24,6 +25,8 @@ end
 if now > 4294967295000000 then now = 4294967295000000 end
 
 local home = call('GET', KEYS[1])
+-- How long after its end a period of a quota takes corrections: 48 hours.
+local PAST = 172800000000
 -- After a day nobody asks any more what became of a node's last call.
 local forgotten = now - 86400000000
 
@@ -31,12 +34,20 @@ local forgotten = now - 86400000000
 -- One alone is answered without building a single table. What is not that simple falls through to the general way.
 if op == 1 and (not home or sub(home, 1, #head) == head) then
   local lives, tat, frac, stop, count, start, nodes = 0, 0, 0, 0, 0, 0, 0
+  -- Of a quota: what was recorded in its period before the last change of its tier or policy, and used then.
+  local recorded, rebased = 0, 0
   local mine, after, told, plain = 0, 0, 0, true
   if home then
     local id, last, time, size, next
-    lives, tat, frac, stop, count, start, id, last, time, size, next =
-      unpack_from('<ddddddc8ddH', home, #head + 1)
-    nodes = #head + 49
+    if keeps_past == 1 then
+      lives, tat, frac, stop, count, start, recorded, rebased, id, last, time, size, next =
+        unpack_from('<ddddddddc8ddH', home, #head + 1)
+      nodes = #head + 65
+    else
+      lives, tat, frac, stop, count, start, id, last, time, size, next =
+        unpack_from('<ddddddc8ddH', home, #head + 1)
+      nodes = #head + 49
+    end
     local here = nodes
     while true do
       if id == node then
@@ -69,6 +80,8 @@ if op == 1 and (not home or sub(home, 1, #head) == head) then
     -- More than any debt explains: the clock stepped back.
     if debt > 10 * full + 1000000 * per then plain = false end
   end
+  -- What was used or recorded in the period before is kept.
+  if keeps_past == 1 and start < first and (count > 0 or recorded > 0) then plain = false end
   if plain and now >= first and now < last then
     if start == first then
       held = count
@@ -104,12 +117,18 @@ if op == 1 and (not home or sub(home, 1, #head) == head) then
     end
     local ends = now + 60000000
     if tat > ends then ends = tat end
-    if last > ends then ends = last end
+    local till = keeps_past == 1 and last + PAST or last
+    if till > ends then ends = till end
     -- In its place, if it keeps its length and lives long enough: nothing is allocated, and the expiry stays.
     local same = ends <= lives and told == asks
     if asks == 1 then
       -- What is stored is also what is replied.
-      local stored = pack('<dddddc8ddHB', tat, frac, last, count, first, node, seq, now, 1, code)
+      local stored
+      if keeps_past == 1 then
+        stored = pack('<dddddddc8ddHB', tat, frac, last, count, first, recorded, rebased, node, seq, now, 1, code)
+      else
+        stored = pack('<dddddc8ddHB', tat, frac, last, count, first, node, seq, now, 1, code)
+      end
       if same and mine == nodes then
         call('SETRANGE', KEYS[1], ARGV[3], stored)
         return '\6' .. stored
@@ -119,8 +138,9 @@ if op == 1 and (not home or sub(home, 1, #head) == head) then
       reply, outcomes = table.concat(reply), table.concat(outcomes)
     end
     local entry = pack('<c8ddH', node, seq, now, asks) .. outcomes
+    local packed = pack('<ddddd', tat, frac, last, count, first)
+    if keeps_past == 1 then packed = packed .. pack('<dd', recorded, rebased) end
     if same then
-      local packed = pack('<ddddd', tat, frac, last, count, first)
       call('SETRANGE', KEYS[1], ARGV[3], packed .. sub(home, nodes, mine - 1) .. entry)
       return reply
     end
@@ -135,8 +155,7 @@ if op == 1 and (not home or sub(home, 1, #head) == head) then
       if slack > 3600000000 then slack = 3600000000 elseif slack < 60000000 then slack = 60000000 end
       lives = ends + slack
     end
-    call('SET', KEYS[1], head .. pack('<dddddd', lives, tat, frac, last, count, first) .. entry,
-      'PX', floor((lives - now) / 1000))
+    call('SET', KEYS[1], head .. pack('<d', lives) .. packed .. entry, 'PX', floor((lives - now) / 1000))
     return reply
   end
 end

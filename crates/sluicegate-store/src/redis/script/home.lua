@@ -1,12 +1,14 @@
 
 -- What the home holds: how many numbers, where they begin, and where the limits of the call have theirs. Other meters are
 -- not looked at. How many numbers a meter has is told by the second byte of its image.
-local WIDTH = '\2\3\3\4\6\6\4\5\5'
-local lives, width, values, nodes, known, stale = 0, 0, 6, 6, 0, false
+local WIDTH = '\2\3\3\4\6\6\4\5\5\5\5'
+-- A home of version 1, as nodes of format 1 write it, is written anew as a whole. They do not read version 2.
+local lives, width, values, nodes, known, stale, outdated = 0, 0, 6, 6, 0, false, false
 if home then
   local version, length
   version, length, width = unpack_from('<BHH', home)
-  if version ~= 1 then error('the home is not of version 1') end
+  if version ~= 1 and version ~= 2 then error('the home is not of version 1 or 2') end
+  outdated = version == 1
   lives, values = unpack_from('<d', home, 6 + length)
   nodes = values + 8 * width
   for i = 1, count do
@@ -34,7 +36,7 @@ if home then
 end
 
 -- What this node did last, when, and where that stands.
-local last, told, made, mine, crowded = 0, '', 0, 0, false
+local last, told, made, mine, crowded = 0, '', 0, 0, outdated
 if home then
   local here, size = nodes, #home
   while here < size do
@@ -81,8 +83,8 @@ if op == 4 then
     return pack('<Bdd', 3, now, last)
   end
   if last < seq then
-    local front, packed = pack('<BHH', 1, 0, 0), ''
-    if home then front, packed = sub(home, 1, values - 9), sub(home, values, nodes - 1) end
+    local front, packed = pack('<BHH', 2, 0, 0), ''
+    if home then front, packed = char(2) .. sub(home, 2, values - 9), sub(home, values, nodes - 1) end
     -- It outlives whatever may still be on its way here.
     write(front, packed, pack('<c8ddH', node, seq, now, #fate) .. fate, now + 3600000000)
   end

@@ -9,9 +9,10 @@ local OVERDRAFT = 2678400000000
 -- The limits of the call. Kinds: 1 token bucket, 2 one whose numbers outgrow a double, 3 fixed window, 4 calendar,
 -- 5 two counts, 6 buckets or log, 7 slots. `v1` to `v6` are the numbers of the meter, of which the first is always the
 -- instant from which it says nothing any more. What goes beyond a limit that `bills` is served: up to `over` beyond it,
--- or without end if that is nil. A window or calendar that bills has two numbers more, `v4` and `v5`: the overage of its
--- period that was recorded before the last change of tier or policy, and what was used then. Overage is what is used
--- beyond the larger of that and `inc`, which is included, on top of what was recorded.
+-- or without end if that is nil. A quota that `keeps` the period before has two numbers more, `v4` and `v5`: the overage of
+-- its period that was recorded before the last change of tier or policy, and what was used then. Overage is what is used
+-- beyond the larger of that and `inc`, which is included, on top of what was recorded; without `inc` nothing more is
+-- billed. The period before has a key of its own: its end, its count, what was recorded in it, and up to where it was free.
 local limits, count, here = {}, 0, 6
 while here <= #head do
   local id, _, size = unpack_from('<c8HB', head, here)
@@ -29,6 +30,7 @@ if op == 1 then
   bucket.kind, bucket.a, bucket.b, bucket.c = 1, full, unit, per
   window.kind, window.a, window.b = length > 0 and 3 or 4, limit, length
   window.s0, window.s1, window.s2, window.s3 = s0, s1, s2, s3
+  window.keeps = keeps_past == 1
 elseif op < 4 then
   local some, keys = 0, 1
   some, asks, at = unpack_from('<BH', body, at)
@@ -36,6 +38,8 @@ elseif op < 4 then
   for i = 1, count do
     local limit, kind, billed = limits[i], 0, 0
     kind, billed, at = unpack_from('<BB', body, at)
+    limit.keeps = billed >= 4
+    if limit.keeps then billed = billed - 4 end
     limit.kind, limit.bills = kind, billed > 0
     if billed == 1 then
       limit.over = nil

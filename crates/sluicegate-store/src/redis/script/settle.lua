@@ -5,9 +5,16 @@ local function apply(limit, mode, charged, slot)
   limit.kept, dirty = true, true
   if kind <= 2 then
     limit.v1, limit.v2 = limit.n1, limit.n2
+  elseif kind <= 4 and limit.old then
+    if limit.held then
+      limit.v2 = limit.old
+    else
+      keep_past(limit, { limit.past[1], limit.old, limit.past[3], limit.past[4] })
+    end
   elseif kind <= 4 then
+    if limit.keeps and limit.n3 ~= limit.v3 then move_on(limit) end
     limit.v1, limit.v2, limit.v3 = limit.n1, limit.n2, limit.n3
-    if limit.inc then limit.v4, limit.v5 = limit.n4, limit.n5 end
+    if limit.keeps then limit.v4, limit.v5 = limit.n4, limit.n5 end
   elseif kind == 5 then
     limit.v1, limit.v2, limit.v3, limit.v4 = limit.n1, limit.n2, limit.n3, limit.n4
   elseif kind == 6 and mode == 3 then
@@ -58,7 +65,8 @@ end
 
 -- `later` has the charges that are due on refusal.
 -- `spared` has those that a repeat is not charged with.
-local reply, said, outcomes, asked, owes, later, spared = { '' }, 1, {}, {}, {}, {}, {}
+-- `overs` has the ends of the periods in which charges were made that are corrected.
+local reply, said, outcomes, asked, owes, later, spared, overs = { '' }, 1, {}, {}, {}, {}, {}, {}
 for place = 1, asks do
   local mode, charges, charged, reserved, slot, elsewhere = 0, 2, 0, 0, nil, nil
   local name, request, decision, used, since
@@ -68,6 +76,7 @@ for place = 1, asks do
   else
     local parts, expected, least, most
     mode, parts, charges, at = unpack_from('<BBB', body, at)
+    if mode == 2 then charged, at = unpack_from('<d', body, at) end
     if mode == 3 then charged, reserved, at = unpack_from('<dd', body, at) end
     if parts % 2 == 1 then slot, at = unpack_from('<c16', body, at) end
     if parts % 4 >= 2 then expected, least, most, at = unpack_from('<Bdd', body, at) end
@@ -78,6 +87,7 @@ for place = 1, asks do
       local which, due
       which, due, owes[k], at = unpack_from('<BBd', body, at)
       asked[k], later[k], spared[k] = limits[which], due == 1, due == 2
+      if mode >= 2 and limits[which].keeps and limits[which].kind == 4 then overs[k], at = unpack_from('<d', body, at) end
     end
     if expected then
       local left = remains(asked[expected])
@@ -108,11 +118,15 @@ for place = 1, asks do
   if keeps and replaced and not dirty then
     dirty = true
     for emptied = 1, #ARGV[6] do call('DEL', limits[byte(ARGV[6], emptied) + 1].key) end
+    for here = 1, #ARGV[7], 33 do
+      local which, over, used, recorded, free = unpack_from('<Bdddd', ARGV[7], here)
+      keep_past(limits[which + 1], over > 0 and { over, used, recorded, free })
+    end
   end
   local refused, never, overage = nil, nil, 0
   for k = 1, charges do
     local limit, cost = asked[k], owes[k]
-    limit.wait = nil
+    limit.wait, limit.over_at = nil, overs[k]
     if elsewhere or conflicts or again and spared[k] then
       -- Only a bucket has to be asked for what it says.
       if limit.kind <= 2 then ask(limit, cost, 1, true, false, 0, nil) end
@@ -217,7 +231,8 @@ for i = 1, count do
   local limit = limits[i]
   if limit.taken then flush(limit) end
   if limit.place or limit.kept then
-    if limit.v1 > ends then ends = limit.v1 end
+    local till = limit.keeps and limit.v1 + PAST or limit.v1
+    if till > ends then ends = till end
     if not limit.place then added = added + byte(WIDTH, byte(limit.image, 2)) end
   end
 end
@@ -259,7 +274,7 @@ if known == width then
     end
   end
   shapes = concat(shapes)
-  write(pack('<BHH', 1, #shapes, place) .. shapes, concat(numbers), entry, ends)
+  write(pack('<BHH', 2, #shapes, place) .. shapes, concat(numbers), entry, ends)
   return concat(reply)
 end
 
@@ -269,8 +284,11 @@ if added > 0 and width > 128 then
   local kept, numbers, here, place = {}, {}, 1, 0
   while here < #shape do
     local at, size = unpack_from('<HB', shape, here + 8)
-    local wide = byte(WIDTH, byte(shape, here + 12))
-    if unpack_from('<d', region, 8 * at + 1) > now - 60000000 then
+    local shaped = byte(shape, here + 12)
+    local wide, since = byte(WIDTH, shaped), now - 60000000
+    -- Periods are kept for corrections.
+    if shaped == 3 or shaped >= 8 then since = since - PAST end
+    if unpack_from('<d', region, 8 * at + 1) > since then
       kept[#kept + 1] = sub(shape, here, here + 7) .. pack('<H', place) .. sub(shape, here + 10, here + 10 + size)
       numbers[#numbers + 1] = sub(region, 8 * at + 1, 8 * (at + wide))
       place = place + wide
@@ -287,5 +305,5 @@ for i = 1, count do
     width = width + byte(WIDTH, byte(limit.image, 2))
   end
 end
-write(pack('<BHH', 1, #shape, width) .. shape, region, entry, ends)
+write(pack('<BHH', 2, #shape, width) .. shape, region, entry, ends)
 return concat(reply)

@@ -2,9 +2,9 @@
 
 use sluicegate_core::image::{EntryImage, decode_entry};
 
-use super::LAYOUT;
 use super::limit::{MeterId, width};
 use super::number::{Bytes, Malformed, put};
+use super::{HOME_VERSION, HOME_VERSION_BEFORE};
 
 /// One meter of a home.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,7 +34,7 @@ impl StoredMeter {
 impl Blob {
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut bytes = Bytes(bytes);
-        if bytes.byte()? != LAYOUT {
+        if !matches!(bytes.byte()?, HOME_VERSION_BEFORE | HOME_VERSION) {
             return Err(Malformed("a home of another version"));
         }
         let (length, count) = (bytes.short()?, bytes.short()?);
@@ -73,7 +73,7 @@ impl Blob {
 /// What a home begins with: everything before the instant until which it lives.
 pub(crate) fn front(shape: &[u8], numbers: u16) -> Vec<u8> {
     let mut front = Vec::with_capacity(shape.len() + 160);
-    front.push(LAYOUT);
+    front.push(HOME_VERSION);
     front.extend(u16::try_from(shape.len()).unwrap_or(u16::MAX).to_le_bytes());
     front.extend(numbers.to_le_bytes());
     front.extend(shape);

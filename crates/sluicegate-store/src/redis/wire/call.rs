@@ -119,7 +119,8 @@ impl<'p> WireCall<'p> {
             && self.places.chunks(2).all(|places| places == [0, 1])
     }
 
-    /// The numbers of the bucket; limit, length (a calendar's is 0) and bounds of the window; then the costs.
+    /// The numbers of the bucket; limit, length (a calendar's is 0) and bounds of the window; whether it keeps the
+    /// period before; then the costs.
     fn put_common(&mut self, call: &HomeCall<'_>, when: When) -> Result<(), CallError> {
         for limit in &self.limits {
             let mut numbers = Vec::with_capacity(48);
@@ -138,6 +139,7 @@ impl<'p> WireCall<'p> {
                 _ => self.body.extend(numbers),
             }
         }
+        self.body.push(u8::from(self.limits.iter().any(WireLimit::keeps_past)));
         self.put_count(call.asks.len())?;
         for charge in call.asks.iter().flat_map(|ask| ask.plan.charges()) {
             put(charge.cost.get(), &mut self.body);
@@ -148,7 +150,7 @@ impl<'p> WireCall<'p> {
     fn put_limits(&mut self, home: HomeId, when: When, keys: Keys) {
         for limit in &self.limits {
             self.body.push(limit.kind as u8);
-            limit.billing().put(&mut self.body);
+            limit.billing().put(limit.keeps_past(), &mut self.body);
             limit.put_numbers(when.near, &mut self.body);
             if keys == Keys::All || limit.kind.is_large() {
                 self.keys.push(meter_key(home, limit.id));
@@ -165,11 +167,13 @@ impl<'p> WireCall<'p> {
                 .zip(places.clone())
                 .any(|(_, place)| self.limits.get(*place).is_some_and(|limit| limit.kind == Kind::Slots));
             let charges = u8::try_from(plan.charges().len()).map_err(|_| CallError::TooLarge)?;
-            let (mode, refunded) = match plan.mode {
-                Mode::Charge => (0, None),
-                Mode::Peek => (1, None),
-                Mode::Force => (2, None),
-                Mode::Refund { charged_at, reserved } => (3, Some((charged_at, reserved))),
+            // What belongs to no charge before is charged now, whenever that is there.
+            let (mode, charged_at, reserved) = match plan.mode {
+                Mode::Charge => (0, None, None),
+                Mode::Peek => (1, None, None),
+                Mode::Force => (2, Some(Timestamp::MAX), None),
+                Mode::Correct { charged_at } => (2, Some(charged_at), None),
+                Mode::Refund { charged_at, reserved } => (3, Some(charged_at), Some(reserved)),
             };
             // Nothing is expected of a charge that is not there.
             let expects = plan.expects.filter(|expects| expects.place < plan.charges().len());
@@ -179,10 +183,8 @@ impl<'p> WireCall<'p> {
                 | u8::from(name.is_some()) << 2
                 | u8::from(hold.is_some()) << 3;
             self.body.extend([mode, parts, charges]);
-            if let Some((charged_at, reserved)) = refunded {
-                put(micros(charged_at), &mut self.body);
-                put(reserved.get(), &mut self.body);
-            }
+            charged_at.into_iter().for_each(|at| put(micros(at), &mut self.body));
+            reserved.into_iter().for_each(|reserved| put(reserved.get(), &mut self.body));
             if slots {
                 self.body.extend(holder.0.to_le_bytes());
                 self.body.extend(plan.slot.0.to_le_bytes());
@@ -203,6 +205,8 @@ impl<'p> WireCall<'p> {
                 self.body.push(u8::try_from(place + 1).unwrap_or(u8::MAX));
                 self.body.push(due(charge));
                 put(charge.cost.get(), &mut self.body);
+                let end = charged_at.and_then(|at| self.limits.get(*place)?.period_end(at));
+                end.into_iter().for_each(|end| put(micros(end), &mut self.body));
             }
         }
         Ok(())

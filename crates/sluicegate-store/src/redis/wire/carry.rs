@@ -1,18 +1,20 @@
 //! Carrying usage over when limits were edited: done here, by the core, and put back if nobody wrote meanwhile.
 
 use sluicegate_core::image::{Reader, decode_meter, encode_meter, put_number};
-use sluicegate_core::meter::{Meter, Moment, RebasedMeter, SmallMeter, Terms};
+use sluicegate_core::meter::{Meter, Moment, SmallMeter, Terms};
 use sluicegate_core::overage::OverageBaseline;
-use sluicegate_core::rule::Rule;
-use sluicegate_core::rule::concurrency::{SlotId, Slots};
+use sluicegate_core::period_meter::PeriodMeter;
+use sluicegate_core::plan::Charge;
+use sluicegate_core::rule::concurrency::Slots;
 use sluicegate_core::rule::sliding_window::TwoCounts;
+use sluicegate_core::rule::{Amount, Rule};
 use sluicegate_core::time::{Nanos, Timestamp};
 
 use super::blob::{Blob, StoredMeter};
 use super::bucket::Grid;
 use super::call::WireCall;
-use super::limit::WireLimit;
-use super::number::{MICRO, Malformed, micros};
+use super::limit::{WINDOW_NUMBERS, WireLimit, width};
+use super::number::{MICRO, Malformed, micros, put};
 use super::reply::Stale;
 
 const MICROS_PER_SEC: u64 = 1_000_000;
@@ -28,6 +30,10 @@ pub(crate) struct Replacement {
     pub(crate) home: Vec<u8>,
     /// The places of the limits whose keys hold nothing any more.
     pub(crate) emptied: Vec<u8>,
+    /// What becomes of previous periods. For each limit that is concerned, its place (1 byte) and four numbers: the end
+    /// of the period, its count, what was recorded in it before its last change, and up to where nothing more of it is
+    /// billed. All zero: it is forgotten, for the limit has other periods than before.
+    pub(crate) past: Vec<u8>,
 }
 
 /// What was carried over.
@@ -42,7 +48,7 @@ pub(crate) enum Carried {
 /// Carries the meters of a home over to the limits of a call.
 pub(crate) fn carry(stale: &Stale<'_>, wire: &WireCall<'_>) -> Result<Carried, Malformed> {
     let mut blob = Blob::decode(stale.home)?;
-    let mut emptied = Vec::new();
+    let (mut emptied, mut past) = (Vec::new(), Vec::new());
     for (place, used) in &stale.used {
         let Some(used) = used else { return Ok(Carried::KeysMissing) };
         let limit = wire.limits.get(*place).ok_or(Malformed("a limit that is not of the call"))?;
@@ -51,7 +57,7 @@ pub(crate) fn carry(stale: &Stale<'_>, wire: &WireCall<'_>) -> Result<Carried, M
         let old = meter.limit()?;
         let (written, terms) = (old.terms(), limit.terms());
         let reads = terms.rule.reads_states_of(written.rule);
-        if !reads || written.included != terms.included {
+        if !reads || written.included != terms.included || width(written) != width(terms) {
             if is_large(written.rule) && !reads {
                 if wire.keys.len() <= wire.limits.len() {
                     return Ok(Carried::KeysMissing);
@@ -59,13 +65,52 @@ pub(crate) fn carry(stale: &Stale<'_>, wire: &WireCall<'_>) -> Result<Carried, M
                 emptied.push(u8::try_from(*place).unwrap_or(u8::MAX));
             }
             let mut state = decode(meter, written, *used, stale.now)?;
-            let moment = Moment { now: stale.now, period: None, slot: SlotId(0) };
-            let _ = state.bring_up(written, terms, &moment);
+            let _ = state.bring_up(written, terms, &Moment::at(stale.now));
+            if let Some(numbers) = if reads { closed(&state) } else { Some([0; 4]) } {
+                past.push(u8::try_from(*place).unwrap_or(u8::MAX));
+                numbers.into_iter().for_each(|number| put(number, &mut past));
+            }
             meter.numbers = encode(&state, limit)?;
         }
         meter.image = image(limit);
     }
-    Ok(Carried::Over(Replacement { expected: stale.home.to_vec(), home: blob.encode(), emptied }))
+    let expected = stale.home.to_vec();
+    Ok(Carried::Over(Replacement { expected, home: blob.encode(), emptied, past }))
+}
+
+/// The period that a change has made the previous one. What was previous before is not read for it.
+fn closed(meter: &Meter) -> Option<[u64; 4]> {
+    let Meter::Period(meter) = meter else { return None };
+    let past = meter.previous.as_ref()?;
+    let free = past.included.unwrap_or(Amount::MAX).max(past.baseline.used);
+    Some([micros(Timestamp::from_secs(past.end)), past.count, past.baseline.recorded, free])
+}
+
+/// The home with another overage in the current period of a billed limit: what was recorded is so much, and it goes on
+/// from what is used now. Nothing where the meter has no usage in this period, or was written under another limit.
+pub(crate) fn rebase(
+    home: &[u8],
+    charge: &Charge<'_>,
+    overage: u64,
+    now: Timestamp,
+) -> Result<Option<Vec<u8>>, Malformed> {
+    let (limit, mut blob) = (WireLimit::new(charge), Blob::decode(home)?);
+    let Some(included) = limit.terms().included else { return Ok(None) };
+    let meter = blob.meters.iter_mut().find(|meter| meter.id == limit.id);
+    let Some(meter) = meter.filter(|meter| meter.image == image(&limit)) else { return Ok(None) };
+    let start = match limit.rule() {
+        Rule::Calendar { calendar, .. } => calendar.period_at(now).start,
+        Rule::FixedWindow(rule) => rule.aligned(now).start,
+        _ => return Ok(None),
+    };
+    let &[_, used, since, ..] = meter.numbers.as_slice() else { return Ok(None) };
+    if since != micros(start) {
+        return Ok(None);
+    }
+    let mut state = decode(meter, limit.terms(), 0, now)?;
+    state.rebase(OverageBaseline { recorded: overage, used }.for_included(included.get()));
+    meter.numbers = encode(&state, &limit)?;
+    Ok(Some(blob.encode()))
 }
 
 fn is_large(rule: &Rule) -> bool {
@@ -92,7 +137,7 @@ fn decode(meter: &StoredMeter, terms: Terms<'_>, used: u64, now: Timestamp) -> R
         Rule::TokenBucket(bucket) => Meter::Small(Grid::of(bucket).tat(number(0)?, number(1)?).into()),
         Rule::FixedWindow(_) | Rule::Calendar { .. } => {
             let mut meter = Meter::Small(SmallMeter { value: number(1)?, extra: start(2)? });
-            if terms.included.is_some() {
+            if width(terms) > WINDOW_NUMBERS {
                 meter.rebase(OverageBaseline { recorded: number(3)?, used: number(4)? });
             }
             meter
@@ -130,7 +175,11 @@ fn encode(meter: &Meter, limit: &WireLimit<'_>) -> Result<Vec<u64>, Malformed> {
         (Meter::Small(count), Rule::FixedWindow(_) | Rule::Calendar { .. }) => {
             encode_count(*count, OverageBaseline::NONE, limit)
         }
-        (Meter::Rebased(RebasedMeter { count, baseline }), _) => encode_count(*count, *baseline, limit),
+        // What is kept of the period before has a key of its own, which an edit does not change.
+        (Meter::Period(meter), _) => {
+            let PeriodMeter { count, baseline, .. } = **meter;
+            encode_count(count, baseline, limit)
+        }
         (Meter::Counts(counts), Rule::SlidingWindow(rule)) => {
             let start = u64::from(counts.start) * MICROS_PER_SEC;
             let ends = start + 2 * length(Nanos(rule.window.as_nanos()));
@@ -142,7 +191,7 @@ fn encode(meter: &Meter, limit: &WireLimit<'_>) -> Result<Vec<u64>, Malformed> {
     })
 }
 
-/// A count in the numbers of the home: behind it, where it is billed, what its overage is counted from.
+/// A count in the numbers of the home: behind it, where there are such numbers, what its overage is counted from.
 fn encode_count(count: SmallMeter, baseline: OverageBaseline, limit: &WireLimit<'_>) -> Vec<u64> {
     let start = Timestamp::from_secs(count.extra);
     let end = match limit.rule() {
@@ -150,11 +199,11 @@ fn encode_count(count: SmallMeter, baseline: OverageBaseline, limit: &WireLimit<
         Rule::FixedWindow(rule) => micros(start) + rule.window.as_nanos() / MICRO,
         _ => 0,
     };
-    let mut numbers = match (count.value, baseline) {
-        (0, OverageBaseline::NONE) => vec![0; 3],
+    let mut numbers = match count {
+        SmallMeter { value: 0, extra: 0 } => vec![0; 3],
         _ => vec![end, count.value, micros(start)],
     };
-    if limit.terms().included.is_some() {
+    if limit.width() > WINDOW_NUMBERS {
         numbers.extend([baseline.recorded, baseline.used]);
     }
     numbers

@@ -83,16 +83,18 @@ impl Billing {
         }
     }
 
-    /// Appends it: a byte, behind a 2 the cap, and behind a 1 or a 2 what is included.
-    pub(crate) fn put(self, into: &mut Vec<u8>) {
+    /// Appends it: a byte, which is 4 more if the period before is kept; behind a 2 the cap, and behind a 1 or a 2 what
+    /// is included.
+    pub(crate) fn put(self, keeps_past: bool, into: &mut Vec<u8>) {
+        let past = u8::from(keeps_past) << 2;
         match self {
-            Self::Refused => into.push(0),
+            Self::Refused => into.push(past),
             Self::Billed { included } => {
-                into.push(1);
+                into.push(1 | past);
                 put(included, into);
             }
             Self::BilledUpTo { included, cap } => {
-                into.push(2);
+                into.push(2 | past);
                 put(cap, into);
                 put(included, into);
             }
@@ -133,6 +135,18 @@ impl<'p> WireLimit<'p> {
     /// What is done with what goes beyond it.
     pub(crate) fn billing(&self) -> Billing {
         Billing::of(self.charge.limit)
+    }
+
+    /// Whether its meter keeps the period before.
+    pub(crate) fn keeps_past(&self) -> bool {
+        self.charge.limit.keeps_past()
+    }
+
+    /// The end of the period of an instant, where the script cannot find it.
+    pub(crate) fn period_end(&self, at: Timestamp) -> Option<Timestamp> {
+        let Rule::Calendar { calendar, .. } = self.rule() else { return None };
+        let known = self.charge.period.filter(|period| period.contains(at));
+        Some(known.unwrap_or_else(|| calendar.period_at(at)).end).filter(|_| self.keeps_past())
     }
 
     /// Whether the meter of `charge` is this one's.
@@ -211,12 +225,16 @@ impl<'p> WireLimit<'p> {
     }
 }
 
-/// How many numbers a meter under these terms has in its home.
+/// How many numbers the meter of a window has: its end, its count and its start.
+pub(crate) const WINDOW_NUMBERS: u16 = 3;
+
+/// How many numbers a meter under these terms has in its home. Where the period before is kept, two more than a window
+/// has: what its overage is counted from.
 pub(crate) fn width(terms: Terms<'_>) -> u16 {
     match terms.rule {
         Rule::TokenBucket(_) => 2,
-        Rule::FixedWindow(_) | Rule::Calendar { .. } if terms.included.is_some() => 5,
-        Rule::FixedWindow(_) | Rule::Calendar { .. } => 3,
+        Rule::FixedWindow(_) | Rule::Calendar { .. } if terms.keeps_past => WINDOW_NUMBERS + 2,
+        Rule::FixedWindow(_) | Rule::Calendar { .. } => WINDOW_NUMBERS,
         Rule::SlidingWindow(_) | Rule::Concurrency { .. } => 4,
         Rule::SlidingBuckets(_) | Rule::SlidingLog(_) => 6,
     }

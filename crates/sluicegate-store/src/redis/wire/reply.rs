@@ -3,6 +3,7 @@
 use sluicegate_core::time::Timestamp;
 
 use super::call::WireCall;
+use super::limit::WINDOW_NUMBERS;
 use super::number::{Bytes, Malformed, instant};
 use super::outcome::Fate;
 use super::seen::{Seen, judge};
@@ -92,7 +93,9 @@ fn as_stored(mut bytes: Bytes<'_>, asks: &[Ask<'_>], wire: &WireCall<'_>) -> Res
     let ([ask], [bucket, window]) = (asks, wire.limits.as_slice()) else { return Err(OTHER_CALL) };
     let bucket = Seen::read(bucket, &mut bytes)?;
     let _ends = bytes.number()?;
+    let baseline = window.width() - WINDOW_NUMBERS;
     let window = Seen::read(window, &mut bytes)?;
+    bytes.take(usize::from(baseline) * size_of::<f64>())?;
     let (_node, _seq) = (bytes.take(size_of::<u64>())?, bytes.number()?);
     let now = instant_of(&mut bytes)?;
     let told = match bytes.short()? {

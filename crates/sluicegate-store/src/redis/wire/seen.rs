@@ -1,7 +1,8 @@
 //! What the script says of a meter, and what that means: said by the core's own code.
 
-use sluicegate_core::meter::{Meter, Moment, RebasedMeter, SmallMeter, State};
+use sluicegate_core::meter::{Moment, SmallMeter, State};
 use sluicegate_core::overage::OverageBaseline;
+use sluicegate_core::period_meter::PeriodMeter;
 use sluicegate_core::plan::{ChargePlan, Mode};
 use sluicegate_core::rule::sliding_window::TwoCounts;
 use sluicegate_core::rule::{Answer, Ask, Rule, Verdict};
@@ -18,7 +19,7 @@ use crate::redis::meters::Settled;
 pub(crate) enum Seen {
     Small(SmallMeter),
     /// The count of a billed quota, and what its overage is counted from.
-    Billed(RebasedMeter),
+    Billed(PeriodMeter),
     Counts(TwoCounts),
     Said(Verdict),
 }
@@ -37,7 +38,7 @@ impl Seen {
                     return Ok(Self::Small(count));
                 }
                 let baseline = OverageBaseline { recorded: bytes.number()?, used: bytes.number()? };
-                Ok(Self::Billed(RebasedMeter { count, baseline }))
+                Ok(Self::Billed(PeriodMeter { baseline, ..PeriodMeter::from(count) }))
             }
             Kind::TwoCounts => {
                 let (current, previous, start) = (bytes.number()?, bytes.number()?, start(bytes)?);
@@ -96,7 +97,7 @@ impl State for Seen {
 
     fn baseline(&self, rule: &Rule, moment: &Moment<'_>) -> OverageBaseline {
         match self {
-            Self::Billed(billed) => Meter::Rebased(*billed).baseline(rule, moment),
+            Self::Billed(billed) => billed.baseline_at(rule, moment),
             _ => OverageBaseline::NONE,
         }
     }

@@ -35,7 +35,7 @@ fn a_refund_takes_back_what_is_no_longer_over() {
     charged(&mut home, billed(TEN, 7), MINUTE);
     assert_eq!(home.refund(&billed(TEN, 8), 8, 0, MINUTE, MINUTE), 5);
     assert_eq!(looked(&home, billed(TEN, 1), MINUTE), (7, 0));
-    // Of a period that is over nothing is given back.
+    // In a period that is over, too; nothing of this was beyond the limit.
     assert_eq!(home.refund(&billed(TEN, 7), 7, 0, MINUTE, 2 * MINUTE), 0);
 }
 
@@ -78,10 +78,21 @@ fn a_smaller_limit_never_bills_what_was_included_when_it_was_used() {
 #[test]
 fn what_was_over_a_limit_that_billed_nothing_is_not_billed() {
     let mut home = Home::default();
-    home.ask(&[charge(TEN, 15)], Mode::Force, 0, MINUTE);
+    home.ask(&[quota(TEN, 15)], Mode::Force, 0, MINUTE);
     assert_eq!(looked(&home, billed(FIVE, 1), MINUTE), (15, 0));
-    // Of the same size it counts as billed: meters of versions that kept no baseline look so.
-    assert_eq!(looked(&home, billed(TEN, 1), MINUTE), (15, 5));
+    assert_eq!(looked(&home, billed(TEN, 1), MINUTE), (15, 0));
     home.ask(&[billed(TEN, 1)], Mode::Force, 0, MINUTE);
-    assert_eq!(looked(&home, charge(TEN, 1), MINUTE), (16, 0));
+    assert_eq!(looked(&home, billed(TEN, 1), MINUTE), (16, 1));
+}
+
+#[test]
+fn what_was_recorded_outlasts_a_limit_that_bills_nothing() {
+    let mut home = Home::default();
+    assert_eq!(charged(&mut home, billed(TEN, 60), MINUTE), (50, 60, 50));
+    assert_eq!(charged(&mut home, quota(HUNDRED, 10), MINUTE), (0, 70, 0));
+    assert_eq!(home.refund(&quota(HUNDRED, 20), 20, 0, MINUTE, MINUTE), 0);
+    assert_eq!(charged(&mut home, billed(TEN, 7), MINUTE), (7, 57, 57));
+    // The next period begins anew.
+    assert_eq!(charged(&mut home, quota(HUNDRED, 8), 2 * MINUTE), (0, 8, 0));
+    assert_eq!(charged(&mut home, billed(FIVE, 1), 2 * MINUTE), (1, 9, 1));
 }

@@ -1,4 +1,4 @@
-"""What the sealed files of a folder say, read by DuckDB: by account and hour, and by file. Prints JSON."""
+"""What the sealed files of a folder say, read by DuckDB: by account and hour of the charge, and by file. Prints JSON."""
 
 import json
 import sys
@@ -7,6 +7,7 @@ import duckdb
 
 SUMS = "sum(total)::BIGINT AS total, sum(overage - overage_refunded)::BIGINT AS overage, sum(requests)::BIGINT AS requests"
 HOUR = "strftime(hour_start AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%SZ')"
+CHARGE_HOUR = "strftime(charge_start AT TIME ZONE 'UTC', '%Y-%m-%dT%H:00:00Z')"
 
 usage = duckdb.connect()
 files = sys.argv[1] + "/**/*.parquet"
@@ -23,7 +24,7 @@ def rows(query):
     return [dict(zip(names, row)) for row in found.fetchall()]
 
 
-accounts = rows(f"SELECT account, {HOUR} AS hour, {SUMS} FROM usage GROUP BY ALL")
+accounts = rows(f"SELECT account, {CHARGE_HOUR} AS hour, {SUMS} FROM usage GROUP BY ALL")
 by_file = rows(
     f"SELECT filename, min({HOUR}) AS hour, max({HOUR}) AS last_hour, "
     f"min(dt::VARCHAR || 'T' || lpad(hour::VARCHAR, 2, '0') || ':00:00Z') AS folder, {SUMS} "
