@@ -1,9 +1,9 @@
-//! Who may use the admin API: the bearer of the token, or of the cookie of somebody who signed in with it. What anybody
-//! may see is in one list.
+//! Who may use the admin API: holders of the owner's token or of a named one with a large enough role, and the cookie
+//! of a person who signed in with one. Paths that need no token are in one list.
 
 pub(crate) mod cookie;
-mod failures;
 pub(crate) mod origin;
+mod roles;
 mod sessions;
 
 use axum::extract::{FromRequestParts, Request, State};
@@ -12,35 +12,28 @@ use axum::response::{IntoResponse as _, Response};
 use http::header::{AUTHORIZATION, CACHE_CONTROL};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use sluicegate_core::time::Timestamp;
+use sluicegate_core::time::{Nanos, Timestamp};
+use sluicegate_engine::{RefusedSignIn, SignInPort};
+use sluicegate_node::Peer;
 use sluicegate_store::directory::Writer;
+use sluicegate_store::token::Role;
 
-pub(crate) use failures::Failures;
-pub(crate) use sessions::{Lasts, SessionId, Sessions};
+pub(crate) use sessions::{Holder, Lasts, SessionId, Sessions};
 
-use self::failures::Failed;
 use self::origin::Comes;
 use super::dashboard;
+use super::mount::matched_route;
 use super::problem::{Error, Problem};
 use super::{Admin, Shared};
 
 /// What needs no token: load balancers ask the first two; people open the third in a browser, and sign in at the last.
 pub(crate) const OPEN_PATHS: [&str; 4] = ["/health", "/ready", "/", "/admin/session"];
 
-/// The header in which whoever holds the token says who they are.
-pub(crate) const ACTOR_HEADER: &str = "X-Sluicegate-Actor";
-
-/// The most characters of it.
-pub(crate) const ACTOR_LENGTH_MAX: usize = 100;
-
 /// The header that goes with the cookie where something is changed.
 const CSRF_HEADER: HeaderName = HeaderName::from_static("x-sluicegate-csrf");
 
-/// What audit entries call the holder of the token.
+/// What audit entries call the holder of the owner's token.
 const ADMIN: &str = "admin";
-
-/// What they call whoever has signed in.
-const DASHBOARD: &str = "admin (dashboard)";
 
 /// One call: when it came, and from whom. The clock is read once.
 #[derive(Clone, Debug)]
@@ -76,7 +69,7 @@ impl<S: Sync> FromRequestParts<S> for Call {
 /// Lets a call through that may pass, and forbids caches to keep the answer unless it says how.
 pub(crate) async fn check(State(admin): State<Shared>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
-    let mut response = match authorize(&admin, &parts) {
+    let mut response = match authorize(&admin, &parts).await {
         Ok(call) => {
             parts.extensions.insert(call);
             next.run(Request::from_parts(parts, body)).await
@@ -87,45 +80,80 @@ pub(crate) async fn check(State(admin): State<Shared>, request: Request, next: N
     response
 }
 
-fn authorize(admin: &Admin, parts: &Parts) -> Result<Call, Problem> {
+async fn authorize(admin: &Admin, parts: &Parts) -> Result<Call, Problem> {
     let now = admin.engine.now();
     let path = parts.uri.path();
     if OPEN_PATHS.contains(&path) || dashboard::is_open(path) {
         return Ok(Call { now, who: "anybody".to_owned() });
     }
     if let Some(presented) = bearer(&parts.headers) {
-        check_token(admin, presented, now)?;
-        return Ok(Call { now, who: who(&parts.headers)? });
+        let holder = check_token(admin, presented, parts, now).await?;
+        check_role(&holder, parts)?;
+        return Ok(Call { now, who: holder.name });
     }
     if cookie::read(&parts.headers).next().is_none() {
-        let detail = "Send the admin token as \"Authorization: Bearer <token>\".";
+        let detail = "Send a token as \"Authorization: Bearer <token>\".";
         return Err(Problem::new(Error::Unauthorized, detail));
     }
-    let Some((id, _)) = session(admin, &parts.headers, now) else {
+    let Some((id, _, holder)) = session(admin, &parts.headers, now) else {
         return Err(Problem::new(Error::Unauthorized, "The session is over. Sign in again."));
     };
     check_forged(id, parts)?;
-    Ok(Call { now, who: DASHBOARD.to_owned() })
+    check_role(&holder, parts)?;
+    Ok(Call { now, who: format!("{} (dashboard)", holder.name) })
 }
 
-/// The session of this router among the cookies of a request, which is used now.
-pub(crate) fn session(admin: &Admin, headers: &HeaderMap, now: Timestamp) -> Option<(SessionId, Lasts)> {
+/// The session of this router among the cookies of a request, which is used now. It ends with the token that it was
+/// opened with.
+pub(crate) fn session(
+    admin: &Admin,
+    headers: &HeaderMap,
+    now: Timestamp,
+) -> Option<(SessionId, Lasts, Holder)> {
     let mut sessions = admin.sessions.lock();
-    cookie::read(headers).find_map(|id| sessions.find(id, now).map(|lasts| (id, lasts)))
+    let (id, lasts, holder) = cookie::read(headers)
+        .find_map(|id| sessions.find(id, now).map(|(lasts, holder)| (id, lasts, holder)))?;
+    let is_live = holder.token.is_none_or(|token| admin.engine.directory().is_token_live(token, now));
+    if !is_live {
+        sessions.close(id);
+    }
+    is_live.then_some((id, lasts, holder))
 }
 
-/// Whether this is the admin token. Wrong ones are counted.
-pub(crate) fn check_token(admin: &Admin, presented: &[u8], now: Timestamp) -> Result<(), Problem> {
+/// Who holds this token. A wrong one is delayed, counted, logged and audited; a right one is answered at once.
+pub(crate) async fn check_token(
+    admin: &Admin,
+    presented: &[u8],
+    parts: &Parts,
+    now: Timestamp,
+) -> Result<Holder, Problem> {
     if admin.token.is(presented) {
-        return Ok(());
+        return Ok(Holder { name: ADMIN.to_owned(), role: Role::Owner, token: None });
     }
-    Err(match admin.failures.lock().count(now) {
-        Failed::Wrong => Problem::new(Error::Unauthorized, "The admin token is wrong."),
-        Failed::TooMany { retry_after } => {
-            let detail = "Too many wrong admin tokens were sent within a minute.";
-            Problem::new(Error::TooManyAttempts, detail).retry_after(retry_after)
+    if let Some(token) = admin.engine.directory().verify_token(presented, now) {
+        return Ok(Holder { name: token.name.as_str().to_owned(), role: token.role, token: Some(token.id) });
+    }
+    let peer = parts.extensions.get::<Peer>().map(|peer| peer.address().ip());
+    let peer = peer.map(|peer| admin.engine.address_of(peer, &parts.headers));
+    Err(match admin.engine.refuse_sign_in(peer, SignInPort::Admin, now).await {
+        RefusedSignIn::Wrong => Problem::new(Error::Unauthorized, "The token is wrong, expired or revoked."),
+        RefusedSignIn::TooMany => {
+            let detail = "Too many wrong tokens were sent from this address.";
+            Problem::new(Error::TooManyAttempts, detail).retry_after(Nanos::from_secs(2))
         }
     })
+}
+
+/// Whether the operation is open to this role.
+fn check_role(holder: &Holder, parts: &Parts) -> Result<(), Problem> {
+    // What does not exist is nobody's operation: any role may learn that.
+    let Some(route) = matched_route(&parts.extensions) else { return Ok(()) };
+    let needed = roles::needed(&parts.method, route);
+    if holder.role.includes(needed) {
+        return Ok(());
+    }
+    let detail = format!("This needs the role {needed}, and the token has the role {}.", holder.role);
+    Err(Problem::new(Error::RoleTooSmall, detail))
 }
 
 /// A browser sends the cookie along whoever has it send a request: only our own pages may.
@@ -159,18 +187,4 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let value = headers.get(AUTHORIZATION)?.as_bytes();
     let (scheme, token) = value.split_at_checked("Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
-}
-
-fn who(headers: &HeaderMap) -> Result<String, Problem> {
-    let Some(value) = headers.get(ACTOR_HEADER) else {
-        return Ok(ADMIN.to_owned());
-    };
-    let printable = |name: &&str| {
-        !name.is_empty() && name.chars().count() <= ACTOR_LENGTH_MAX && !name.chars().any(char::is_control)
-    };
-    let name = str::from_utf8(value.as_bytes()).ok().map(str::trim).filter(printable);
-    name.map(|name| format!("{ADMIN} ({name})")).ok_or_else(|| {
-        let detail = format!("{ACTOR_HEADER} is not 1 to {ACTOR_LENGTH_MAX} printable characters.");
-        Problem::new(Error::InvalidHeader, detail).field(ACTOR_HEADER)
-    })
 }

@@ -12,14 +12,18 @@ use super::auth::Call;
 use super::mount::matched_route;
 
 /// What a call does, by its method and its path.
-const DEEDS: [(&str, &str, Changed, &str); 11] = [
+const DEEDS: [(&str, &str, Changed, &str); 15] = [
     ("POST", "/admin/v1/accounts", Changed::Account, "made account"),
     ("DELETE", "/admin/v1/accounts/{id}", Changed::Account, "deleted account"),
     ("PUT", "/admin/v1/accounts/{id}/tier", Changed::Account, "gave another tier to account"),
     ("PUT", "/admin/v1/accounts/{id}/custom", Changed::Account, "gave negotiated limits to account"),
     ("POST", "/admin/v1/accounts/{id}/keys", Changed::Key, "made key"),
     ("DELETE", "/admin/v1/keys/{id}", Changed::Key, "revoked key"),
+    ("PATCH", "/admin/v1/keys/{id}", Changed::Key, "changed key"),
+    ("POST", "/admin/v1/keys/revoke", Changed::Key, "revoked keys:"),
     ("POST", "/admin/v1/keys/{id}/rotate", Changed::Key, "gave a new secret to key"),
+    ("POST", "/admin/v1/tokens", Changed::Token, "created token"),
+    ("DELETE", "/admin/v1/tokens/{id}", Changed::Token, "revoked token"),
     ("POST", "/admin/v1/blocks", Changed::Block, "blocked"),
     ("DELETE", "/admin/v1/blocks", Changed::Block, "lifted the block of"),
     ("DELETE", "/admin/v1/blocks/{id}", Changed::Block, "lifted the block of"),

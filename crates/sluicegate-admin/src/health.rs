@@ -161,7 +161,7 @@ pub(crate) enum LedgerState {
     operation_id = "health",
     responses((status = 200, description = "How it is doing", body = HealthBody))
 )]
-pub(crate) async fn health(State(admin): State<Shared>, call: Call) -> Json<HealthBody> {
+pub(crate) async fn health(State(admin): State<Shared>, _: Call) -> Json<HealthBody> {
     let ledger = LedgerHealth::from(admin.engine.spool().health());
     let rejected = admin.reload.last().rejected;
     let mode = admin.engine.store_mode();
@@ -176,7 +176,7 @@ pub(crate) async fn health(State(admin): State<Shared>, call: Call) -> Json<Heal
             _ => Status::Degraded,
         },
         version: env!("CARGO_PKG_VERSION"),
-        uptime_s: call.now.since(admin.started).0 / 1_000_000_000,
+        uptime_s: admin.engine.uptime().0.saturating_sub(admin.started_after.0) / 1_000_000_000,
         policy: PolicyHealth {
             version: admin.engine.policy().version(),
             rejected: rejected

@@ -7,5 +7,5 @@ mod query;
 
 pub(crate) use body::{CsvText, JsonBody, JsonText, OptionalJsonBody, ShortText, YamlText, json};
 pub(crate) use object::{Object, wrong};
-pub(crate) use path::{AccountPath, KeyPath};
+pub(crate) use path::{AccountPath, KeyPath, TokenPath};
 pub(crate) use query::{ListParams, ListQuery, PlainListQuery, QueryPairs, page_limit, unknown, wrong_query};

@@ -2,17 +2,23 @@
 
 pub(super) mod create;
 pub(super) mod list;
+mod restrictions;
 pub(super) mod revoke;
+pub(super) mod revoke_many;
 pub(super) mod rotate;
 pub(super) mod show;
+pub(super) mod update;
 
 use serde::Serialize;
+use serde_json::Value;
 use sluicegate_core::time::Timestamp;
 use sluicegate_store::directory::KeyRecord;
 use sluicegate_store::key_text::{KeyEnv, SecretText};
 use utoipa::ToSchema;
 
+use super::Admin;
 use super::instant;
+use super::problem::Problem;
 
 /// A key, without its secret.
 #[derive(Serialize, ToSchema)]
@@ -49,6 +55,19 @@ pub(crate) struct KeyBody {
     /// When it was revoked.
     #[schema(required, format = DateTime)]
     revoked_at: Option<String>,
+    /// When it was last used, by the minute, as far as that was written: within 10 seconds. null: never, or before that
+    /// was kept.
+    #[schema(required, format = DateTime, example = "2026-11-02T12:00:00.000Z")]
+    last_used_at: Option<String>,
+    /// The networks that it may be used from; empty: every address.
+    #[schema(max_items = 50, example = json!(["192.0.2.0/24"]))]
+    allowed_ips: Vec<String>,
+    /// The origins of web pages that it may be used from; empty: every one, and callers that are no browsers.
+    #[schema(max_items = 50, example = json!(["https://app.example.com"]))]
+    allowed_origins: Vec<String>,
+    /// Its own limits below those of its account; null: none.
+    #[schema(required, value_type = Option<Object>, example = json!({"rate": "5/s"}))]
+    limits: Option<Value>,
 }
 
 /// A key with its secret, which is shown this once.
@@ -85,7 +104,13 @@ pub(crate) enum KeyStatus {
 }
 
 impl KeyBody {
-    fn of(record: &KeyRecord, now: Timestamp) -> Self {
+    /// The key, with when it was last used.
+    async fn read(record: &KeyRecord, admin: &Admin, now: Timestamp) -> Result<Self, Problem> {
+        let used = admin.engine.directory().last_used(&[record.serial]).await?;
+        Ok(Self::of(record, used.first().copied().flatten(), now))
+    }
+
+    fn of(record: &KeyRecord, last_used: Option<Timestamp>, now: Timestamp) -> Self {
         let text = |at: Option<Timestamp>| at.map(instant::text);
         Self {
             id: record.id.to_string(),
@@ -106,12 +131,20 @@ impl KeyBody {
             rotated_at: text(record.rotated_at),
             previous_until: text(record.previous_until),
             revoked_at: text(record.revoked_at),
+            last_used_at: text(last_used),
+            allowed_ips: record.restrictions.allowed_ips.texts().collect(),
+            allowed_origins: record.restrictions.allowed_origins.iter().map(str::to_owned).collect(),
+            limits: record
+                .restrictions
+                .limits
+                .as_ref()
+                .and_then(|limits| serde_json::from_str(limits.as_str()).ok()),
         }
     }
 }
 
 impl SecretBody {
-    fn of(record: &KeyRecord, secret: &SecretText, now: Timestamp) -> Self {
-        Self { record: KeyBody::of(record, now), key: secret.expose().to_owned() }
+    fn of(record: KeyBody, secret: &SecretText) -> Self {
+        Self { record, key: secret.expose().to_owned() }
     }
 }

@@ -7,6 +7,7 @@ use axum::extract::State;
 use serde::Serialize;
 use sluicegate_engine::Books;
 use sluicegate_engine::books::{BooksState, LastCheck};
+use sluicegate_node::log_gate::LogGate;
 use utoipa::ToSchema;
 
 use super::health::LedgerHealth;
@@ -139,7 +140,8 @@ pub(crate) async fn show(State(admin): State<Shared>) -> Result<Json<LedgerBody>
         tokio::task::spawn_blocking(move || books.state().map(|state| LedgerBody::of(state, &books))).await;
     let body = asked.map_err(|_| Problem::new(Error::Internal, "The books could not be read."))?;
     body.map(Json).map_err(|error| {
-        tracing::error!(%error, "the books cannot be read");
+        static GATE: LogGate = LogGate::new();
+        GATE.log(|left_out| tracing::error!(%error, left_out, "the books cannot be read"));
         Problem::new(Error::Unavailable, format!("The books cannot be read now: {error}."))
     })
 }

@@ -35,6 +35,7 @@ mod service;
 mod session;
 pub mod tiers;
 mod token;
+mod tokens;
 mod top;
 mod usage;
 mod webhook;
@@ -44,7 +45,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use parking_lot::Mutex;
-use sluicegate_core::time::Timestamp;
+use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_engine::{Books, Engine};
 use sluicegate_node::{ReloadState, instant};
 use utoipa::OpenApi as _;
@@ -54,7 +55,7 @@ use utoipa_axum::routes;
 pub use service::AdminService;
 pub use token::{AdminToken, BadToken};
 
-use auth::{Failures, Sessions};
+use auth::Sessions;
 use problem::{Error, Problem};
 
 /// What the admin API works on.
@@ -74,9 +75,10 @@ struct Admin {
     books: Arc<Books>,
     token: AdminToken,
     reload: Arc<ReloadState>,
-    failures: Mutex<Failures>,
     sessions: Mutex<Sessions>,
     started: Timestamp,
+    /// How long the process had run by then. Steps of the clock do not change it.
+    started_after: Nanos,
 }
 
 type Shared = Arc<Admin>;
@@ -88,9 +90,9 @@ type Shared = Arc<Admin>;
 pub fn router(state: AdminState) -> Router {
     let AdminState { books, token, reload } = state;
     let engine = Arc::clone(books.engine());
-    let started = engine.now();
-    let (failures, sessions) = (Mutex::default(), Mutex::default());
-    let admin = Arc::new(Admin { engine, books, token, reload, failures, sessions, started });
+    let (started, started_after) = (engine.now(), engine.uptime());
+    let sessions = Mutex::default();
+    let admin = Arc::new(Admin { engine, books, token, reload, sessions, started, started_after });
     let (router, _) = contents().split_for_parts();
     dashboard::routes(router)
         .fallback(|| async { Problem::new(Error::NotFound, "There is nothing at this path.") })
@@ -112,8 +114,11 @@ fn contents() -> OpenApiRouter<Shared> {
         .routes(routes!(accounts::custom::custom))
         .routes(routes!(accounts::limits::limits))
         .routes(routes!(keys::list::list, keys::create::create))
-        .routes(routes!(keys::show::show, keys::revoke::revoke))
+        .routes(routes!(keys::revoke_many::revoke_many))
+        .routes(routes!(keys::show::show, keys::revoke::revoke, keys::update::update))
         .routes(routes!(keys::rotate::rotate))
+        .routes(routes!(tokens::list::list, tokens::create::create))
+        .routes(routes!(tokens::revoke::revoke))
         .routes(routes!(directory::adopt))
         .routes(routes!(blocks::list::list, blocks::create::create, blocks::delete::delete_of))
         .routes(routes!(blocks::delete::delete))

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
 use self::ordered::Ordered;
-use super::auth::{ACTOR_HEADER, ACTOR_LENGTH_MAX, OPEN_PATHS};
+use super::auth::OPEN_PATHS;
 use super::mount::Mount;
 use super::problem::{ProblemDocument, ProblemEntry};
 
@@ -28,6 +28,7 @@ use super::problem::{ProblemDocument, ProblemEntry};
     tags(
         (name = "accounts", description = "Who pays, and under which tier"),
         (name = "keys", description = "The credentials of accounts"),
+        (name = "tokens", description = "The credentials of people and programs"),
         (name = "abuse", description = "Callers that misbehave"),
         (name = "decisions", description = "What was decided, as it is decided, and why"),
         (name = "usage", description = "What was used, from the ledger"),
@@ -71,11 +72,12 @@ fn text(document: &Value) -> Bytes {
 }
 
 /// The description of the API: an OpenAPI 3.1 document.
-fn document() -> Value {
+pub(super) fn document() -> Value {
     let (_, api) = super::contents().split_for_parts();
     let mut document = serde_json::to_value(api).unwrap_or_default();
+    let about = "The owner's token or a named one";
     document["components"]["securitySchemes"] =
-        json!({"token": {"type": "http", "scheme": "bearer", "description": "The admin token"}});
+        json!({"token": {"type": "http", "scheme": "bearer", "description": about}});
     document["components"]["schemas"]["TierBody"] = tier_body();
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     for (path, item) in paths {
@@ -98,8 +100,9 @@ fn close(operation: &mut Value) {
     operation["security"] = json!([{"token": []}]);
     let mut common = vec![
         ("400", "A header or the query is wrong, or the body cannot be read"),
-        ("401", "The admin token is missing or wrong"),
-        ("429", "Too many wrong tokens were sent within a minute"),
+        ("401", "The token is missing or wrong"),
+        ("403", "The role of the token is too small"),
+        ("429", "Too many wrong tokens were sent from this address"),
         ("500", "Something went wrong here"),
         ("503", "This cannot be done now, for instance because the disk is full"),
     ];
@@ -111,17 +114,6 @@ fn close(operation: &mut Value) {
         if operation["responses"].get(status).is_none() {
             operation["responses"][status] = json!({"description": description});
         }
-    }
-    let actor = json!({
-        "name": ACTOR_HEADER,
-        "in": "header",
-        "description": "Who holds the token: audit entries name them",
-        "required": false,
-        "schema": {"type": "string", "minLength": 1, "maxLength": ACTOR_LENGTH_MAX, "pattern": "^[!-~]([ -~]*[!-~])?$"},
-    });
-    match operation.get_mut("parameters").and_then(Value::as_array_mut) {
-        Some(parameters) => parameters.push(actor),
-        None => operation["parameters"] = json!([actor]),
     }
 }
 

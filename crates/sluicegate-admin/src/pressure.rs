@@ -14,7 +14,7 @@ use super::list::List;
 use super::problem::Problem;
 use super::{Shared, instant};
 
-/// An address whose clients have a share of their limits.
+/// An address whose clients without a session share one meter per limit.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SqueezedAddress)]
 pub(crate) struct SqueezedBody {
@@ -57,8 +57,8 @@ fn address_of(text: &str) -> Option<u64> {
 
 /// List addresses under pressure
 ///
-/// Those with so many fingerprints behind them that all of their clients have a share of their limits. As this node
-/// knows it: each counts for itself.
+/// Those with so many fingerprints behind them that their clients without a session share one meter per limit, as this
+/// node knows it.
 #[utoipa::path(
     get,
     path = "/admin/v1/pressure",

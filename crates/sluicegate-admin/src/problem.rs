@@ -8,6 +8,7 @@ use sluicegate_core::file;
 use sluicegate_core::time::Nanos;
 use sluicegate_engine::abuse::BlockError;
 use sluicegate_engine::problem;
+use sluicegate_node::log_gate::LogGate;
 use sluicegate_store::directory::{FieldError, ReadError, RedisError, StoreError, What, WriteError};
 use sluicegate_store::redis::Away;
 use utoipa::ToSchema;
@@ -17,9 +18,11 @@ use utoipa::ToSchema;
 pub(crate) enum Error {
     MalformedBody,
     InvalidQuery,
-    InvalidHeader,
     Unauthorized,
     CrossSite,
+    RoleTooSmall,
+    TokenExists,
+    TooManyTokens,
     NotFound,
     MethodNotAllowed,
     AlreadyExists,
@@ -45,8 +48,10 @@ impl Error {
         match self {
             Self::MalformedBody => (S::BAD_REQUEST, "malformed_body", "The body cannot be read"),
             Self::InvalidQuery => (S::BAD_REQUEST, "invalid_query", "A query parameter is wrong"),
-            Self::InvalidHeader => (S::BAD_REQUEST, "invalid_header", "A header is wrong"),
-            Self::Unauthorized => (S::UNAUTHORIZED, "unauthorized", "The admin token is needed"),
+            Self::Unauthorized => (S::UNAUTHORIZED, "unauthorized", "A token is needed"),
+            Self::RoleTooSmall => (S::FORBIDDEN, "role_too_small", "The role of the token is too small"),
+            Self::TokenExists => (S::CONFLICT, "already_exists", "The name is taken"),
+            Self::TooManyTokens => (S::CONFLICT, "too_many_tokens", "There are too many tokens"),
             Self::CrossSite => (S::FORBIDDEN, "cross_site", "The request does not come from the dashboard"),
             Self::NotFound => (S::NOT_FOUND, "not_found", "There is no such thing"),
             Self::MethodNotAllowed => {
@@ -210,7 +215,8 @@ impl From<BlockError> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "the directory cannot be used");
+        static GATE: LogGate = LogGate::new();
+        GATE.log(|left_out| tracing::error!(%error, left_out, "the directory cannot be used"));
         if matches!(error, StoreError::NotAdopted(_)) {
             return Self::new(Error::StoreNotAdopted, capitalised(&error));
         }
@@ -241,6 +247,10 @@ impl From<WriteError> for Problem {
             WriteError::Revoked => Error::KeyRevoked,
             WriteError::Expired => Error::KeyExpired,
             WriteError::TooManyKeys => Error::TooManyKeys,
+            WriteError::TokenExists(_) => {
+                return Self::new(Error::TokenExists, capitalised(&error)).field("name");
+            }
+            WriteError::TooManyTokens => Error::TooManyTokens,
             WriteError::NoRandomness => Error::Unavailable,
             WriteError::Field(field) => return field.clone().into(),
             WriteError::Unavailable(error) => return error.clone().into(),

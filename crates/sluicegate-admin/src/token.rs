@@ -11,6 +11,8 @@ pub struct AdminToken(blake3::Hash);
 pub enum BadToken {
     /// It is empty.
     Empty,
+    /// It has fewer than [`AdminToken::LENGTH_MIN`] characters.
+    Short,
     /// It has a character that cannot stand in a header.
     Character,
 }
@@ -19,6 +21,9 @@ impl fmt::Display for BadToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Empty => "the admin token is empty",
+            Self::Short => {
+                "the admin token has fewer than 20 characters and could be guessed; use 20 or more random ones"
+            }
             Self::Character => {
                 "the admin token has a blank or another character that cannot stand in a header; \
                  use letters, digits and punctuation of ASCII"
@@ -30,6 +35,9 @@ impl fmt::Display for BadToken {
 impl std::error::Error for BadToken {}
 
 impl AdminToken {
+    /// Fewer characters could be guessed.
+    pub const LENGTH_MIN: usize = 20;
+
     /// The token that is this text.
     pub fn new(text: &str) -> Result<Self, BadToken> {
         if text.is_empty() {
@@ -37,6 +45,9 @@ impl AdminToken {
         }
         if !text.bytes().all(|c| c.is_ascii_graphic()) {
             return Err(BadToken::Character);
+        }
+        if text.len() < Self::LENGTH_MIN {
+            return Err(BadToken::Short);
         }
         Ok(Self(blake3::hash(text.as_bytes())))
     }
@@ -59,22 +70,29 @@ mod tests {
 
     #[test]
     fn only_the_token_itself_is_the_token() {
-        let token = AdminToken::new("correct-horse").unwrap();
-        assert!(token.is(b"correct-horse"));
-        for guess in ["", "correct-hors", "correct-horse ", "Correct-horse"] {
+        let token = AdminToken::new("correct-horse-battery-staple").unwrap();
+        assert!(token.is(b"correct-horse-battery-staple"));
+        for guess in [
+            "",
+            "correct-horse-battery-stapl",
+            "correct-horse-battery-staple ",
+            "Correct-horse-battery-staple",
+        ] {
             assert!(!token.is(guess.as_bytes()), "{guess}");
         }
     }
 
     #[test]
     fn a_token_prints_as_stars() {
-        let printed = format!("{:?}", AdminToken::new("correct-horse").unwrap());
+        let printed = format!("{:?}", AdminToken::new("correct-horse-battery-staple").unwrap());
         assert_eq!(printed, "AdminToken(***)");
     }
 
     #[test]
     fn what_cannot_stand_in_a_header_is_no_token() {
         assert_eq!(AdminToken::new("").unwrap_err(), BadToken::Empty);
+        assert_eq!(AdminToken::new(&"x".repeat(19)).unwrap_err(), BadToken::Short);
+        assert!(AdminToken::new(&"x".repeat(20)).is_ok());
         for text in ["two words", "line\n", "tab\t", "ü"] {
             assert_eq!(AdminToken::new(text).unwrap_err(), BadToken::Character, "{text}");
         }

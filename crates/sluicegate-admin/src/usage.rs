@@ -7,6 +7,7 @@ mod sheet;
 pub(crate) mod show;
 
 use sluicegate_engine::books::{AskError, CompareError, Which};
+use sluicegate_node::log_gate::LogGate;
 use sluicegate_store::directory::What;
 
 use super::problem::{Error, Problem};
@@ -43,7 +44,8 @@ impl From<CompareError> for Problem {
 
 /// What cannot be told now, and why.
 fn failed(error: &dyn std::fmt::Display) -> Problem {
-    tracing::error!(%error, "usage cannot be told");
+    static GATE: LogGate = LogGate::new();
+    GATE.log(|left_out| tracing::error!(%error, left_out, "usage cannot be told"));
     Problem::new(Error::Unavailable, format!("Usage cannot be told now: {error}."))
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// A short look at `core` and `ledger`: fewer callers, fewer decisions, fewer records
     #[arg(long)]
     quick: bool,
-    /// How many decisions the suite `instructions` makes
+    /// How many decisions the suites that count instructions make
     #[arg(long, hide = true, default_value_t = 100_000, value_name = "N")]
     pub(crate) decisions: u32,
     #[command(flatten)]
@@ -61,6 +61,9 @@ pub(crate) enum Suite {
     /// Decisions and nothing else, to be run under a counter of instructions
     #[value(hide = true)]
     Instructions,
+    /// Whole decisions of an embedded engine, to be run under a counter of instructions
+    #[value(hide = true)]
+    EngineInstructions,
 }
 
 impl Arguments {

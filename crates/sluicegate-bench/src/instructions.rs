@@ -1,7 +1,10 @@
-//! The hidden suite `instructions`: nothing but decisions, for a tool that counts instructions around it.
+//! The hidden suites `instructions` and `engine-instructions`: nothing but decisions, for a tool that counts
+//! instructions. The first settles rate and quota in the table of meters, the second makes whole decisions.
 //!
 //! Two runs that differ only in their number of decisions differ by the instructions of those decisions: what
 //! comes before the loop is the same in both. So no clock is read, and nothing is random or printed.
+
+pub(crate) mod engine;
 
 use crate::callers::Callers;
 use crate::contestant::Contestant;
@@ -10,6 +13,9 @@ use crate::workload::{KEY_LENGTH, write_key};
 use anyhow::{Result, ensure};
 
 const CALLERS: Callers = Callers::THOUSAND;
+
+/// How many accounts are decided on, each with one key.
+const ACCOUNTS: u32 = 1_000;
 
 /// The time between two decisions: a thousand callers, each a thousand times per second.
 const STEP_NS: u64 = 1_000;

@@ -57,6 +57,7 @@ fn main() -> anyhow::Result<()> {
             Suite::Scrape => scrape::run(&arguments.load, format)?,
             Suite::Ledger => ledger::run(&arguments.ledger_options(), format)?,
             Suite::Instructions => instructions::run(arguments.decisions)?,
+            Suite::EngineInstructions => instructions::engine::run(arguments.decisions)?,
         }
     }
     Ok(())

@@ -29,6 +29,10 @@ pub enum ErrorCode {
     IdempotencyConflict,
     /// What stands in the place of the request's name is none.
     InvalidIdempotencyKey,
+    /// The key may not be used from the caller's address.
+    AddressNotAllowed,
+    /// The key may not be used from the caller's web page, or the request names none.
+    OriginNotAllowed,
 }
 
 /// A line of the table.
@@ -51,7 +55,7 @@ const fn line(
 }
 
 /// In the order of [`ErrorCode`], which a test holds.
-const TABLE: [Line; 13] = {
+const TABLE: [Line; 15] = {
     use ErrorCode as E;
     [
         line(E::RateLimited, "rate_limited", 429, "Too many requests", "Wait as long as Retry-After says."),
@@ -126,6 +130,20 @@ const TABLE: [Line; 13] = {
             400,
             "Not an idempotency key",
             "Send one Idempotency-Key of 1 to 255 printable ASCII characters, in double quotes or without.",
+        ),
+        line(
+            E::AddressNotAllowed,
+            "address_not_allowed",
+            403,
+            "Not from this address",
+            "The key is valid, but may not be used from the address of this request.",
+        ),
+        line(
+            E::OriginNotAllowed,
+            "origin_not_allowed",
+            403,
+            "Not from this origin",
+            "The key is valid, but may only be used from web pages that it allows: Origin names none of them.",
         ),
     ]
 };

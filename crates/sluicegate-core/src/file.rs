@@ -11,6 +11,7 @@ mod schema;
 mod sink;
 mod suggest;
 mod text;
+mod tier_text;
 mod typed;
 mod yaml;
 
@@ -18,6 +19,7 @@ pub use problem::{Excerpt, Place, Problem, render, render_warnings};
 pub use schema::schema;
 pub use sink::PROBLEMS_MAX;
 pub use suggest::closest;
+pub use tier_text::tier_body;
 
 use sink::Sink;
 use typed::{DocumentBody, TierBody, Typed as _};

@@ -19,6 +19,7 @@ pub mod headers;
 pub mod histogram;
 pub mod identify;
 pub mod image;
+pub mod invisible;
 pub mod key_env;
 pub mod limit;
 pub mod limit_now;

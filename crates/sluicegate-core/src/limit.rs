@@ -32,6 +32,9 @@ impl LimitName {
     /// The name under which a caller's refusals are counted. No limit of a policy may have it.
     pub const STRIKES: &'static str = "strikes";
 
+    /// What the names of limits begin with that a key has of its own. No limit of a policy may begin so.
+    pub const KEY_PREFIX: &'static str = "key.";
+
     /// The name, or nothing if it has a character that names may not have.
     pub fn new(name: &str) -> Option<Self> {
         let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'.' | b'_' | b'-');
@@ -46,7 +49,7 @@ impl LimitName {
 
     /// Whether meters of our own go by it.
     pub fn is_reserved(&self) -> bool {
-        matches!(self.as_str(), Self::REPUTATION | Self::STRIKES)
+        matches!(self.as_str(), Self::REPUTATION | Self::STRIKES) || self.0.starts_with(Self::KEY_PREFIX)
     }
 }
 

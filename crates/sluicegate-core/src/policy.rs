@@ -8,6 +8,7 @@ pub mod clock;
 pub mod degraded;
 pub mod descriptor;
 pub mod identity;
+pub mod jwt;
 pub mod ledger;
 pub mod percent;
 pub mod responses;
@@ -23,14 +24,16 @@ pub use abuse::{AppliesTo, Blocks, Bucket, Conduct, Edge, Pressure, Reputation};
 pub use clock::ClockSettings;
 pub use degraded::{Degraded, DegradedQuota, DegradedRate};
 pub use descriptor::{DescriptorLimit, Descriptors, Enforcement};
-pub use identity::{Challenge, HeaderName, Identity, KeyPlace, SecretSource, SessionCookie};
+pub use identity::{AddressPrefix, Challenge, HeaderName, Identity, KeyPlace, SecretSource, SessionCookie};
+pub use jwt::{JwksSource, Jwt};
 pub use ledger::{Alerts, Durability, ExportTarget, LedgerSettings};
 pub use percent::Percent;
 pub use responses::{HeaderFamily, QuotaReset, Responses};
-pub use route::{Repeats, Route, RouteIndex, Routes};
+pub use route::{Case, Repeats, Route, RouteIndex, Routes};
 pub use server::{
-    ForwardedHeader, Maxima, Network, Proxies, ProxyProtocol, ServerSettings, Timeouts, TlsFiles,
-    UpstreamHost, UpstreamProtocol,
+    BadNetwork, DecisionAuth, ForwardedHeader, Maxima, May, Network, PassHeaders, PerAddress, Permissions,
+    Proxies, ProxyProtocol, ServerSettings, Timeouts, TlsFiles, TunnelSettings, UpstreamHost,
+    UpstreamProtocol,
 };
 pub use shedding::Shedding;
 pub use store::{RedisLayout, StoreSettings};
@@ -58,6 +61,8 @@ pub struct Policy {
     pub tiers: Tiers,
     /// Kinds of requests.
     pub routes: Routes,
+    /// The scope that a key must have for requests that match no route.
+    pub default_scope: Option<String>,
     /// Limits for those who ask by descriptors.
     pub descriptors: Descriptors,
     /// The coarse limit for each address.

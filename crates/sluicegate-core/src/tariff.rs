@@ -4,6 +4,9 @@
 //! are asked, their numbers in the book, the calendars in the account's own zone and billing day. A request
 //! only fills in who, what and when.
 
+mod key_limits;
+mod places;
+
 use std::num::NonZeroU32;
 
 use jiff::tz::TimeZone;
@@ -17,6 +20,9 @@ use crate::policy::{Bucket, Bypass, Conduct, Percent, RefundOn, RouteIndex, Tier
 use crate::rule::concurrency::SlotId;
 use crate::rule::{Amount, Rule};
 use crate::time::{Nanos, Timestamp};
+pub use key_limits::KeyLimitsDoNotFit;
+pub use places::LimitPlaces;
+use places::places_of;
 
 /// What an account's calendar windows go by.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,37 +61,6 @@ pub enum Charges {
     One(LimitId),
 }
 
-/// Some of the limits of a tariff, by their places (see `places_of`).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct LimitPlaces(u16);
-
-impl LimitPlaces {
-    /// None of them.
-    pub const NONE: Self = Self(0);
-    /// All of them.
-    pub const ALL: Self = Self(u16::MAX);
-
-    /// As a number in files.
-    pub const fn to_bits(self) -> u16 {
-        self.0
-    }
-
-    /// From a number in files.
-    pub const fn from_bits(bits: u16) -> Self {
-        Self(bits)
-    }
-
-    /// These and others.
-    #[must_use]
-    pub const fn and(self, others: Self) -> Self {
-        Self(self.0 | others.0)
-    }
-
-    fn contains(self, place: u8) -> bool {
-        self.0.checked_shr(place.into()).is_some_and(|from_there| from_there & 1 == 1)
-    }
-}
-
 /// One request, as far as limits care.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
@@ -122,21 +97,6 @@ struct Line {
     signal: Option<Amount>,
     /// A quota whose overage is billed, as test keys have it: it refuses.
     test: Option<Box<Limit>>,
-}
-
-/// The limits that a tier has by keys of its own. In every tier they have the same places, so that a record means
-/// the same limits after a change of the tier.
-const COMMON_LIMITS: [&str; 3] = ["rate", "concurrency", "quota"];
-
-/// The places of the limits of a tier: every limit has one of its own. The common ones come first; places that they
-/// do not take are the last that others get.
-fn places_of(tier: &Tier) -> Vec<u8> {
-    let common =
-        |name: &str| (0..).zip(COMMON_LIMITS).find(|(_, common)| *common == name).map(|(place, _)| place);
-    let names: Vec<Option<u8>> = tier.limits.iter().map(|entry| common(entry.limit.name.as_str())).collect();
-    let free = (0..3).filter(|place| !names.contains(&Some(*place)));
-    let mut others = (3..16).chain(free);
-    names.iter().map(|place| place.or_else(|| others.next()).unwrap_or(u8::MAX)).collect()
 }
 
 /// A tier as one account has it.
@@ -203,9 +163,7 @@ impl Tariff {
     /// The places of its limits of which this holds.
     pub fn places(&self, holds: impl Fn(&Limit) -> bool) -> LimitPlaces {
         let lines = self.lines.iter().filter(|line| line.signal.is_none() && holds(&line.limit));
-        lines.fold(LimitPlaces::NONE, |places, line| {
-            places.and(LimitPlaces(1u16.checked_shl(line.place.into()).unwrap_or(0)))
-        })
+        lines.fold(LimitPlaces::NONE, |places, line| places.and(LimitPlaces::one(line.place)))
     }
 
     /// The places of those of its limits that protect the service and are not sold.
@@ -395,7 +353,7 @@ impl Plan {
     #[must_use]
     pub fn shared_by(&self, callers: u64, share: Percent, enter: impl FnMut(&Limit) -> LimitId) -> Self {
         let size = |limit: &Limit| limit.scaled(share).times(callers);
-        self.resized(size, |axis| axis != Axis::Conduct, enter).for_class(SubjectClass::Overflow)
+        self.resized(size, |axis| axis != Axis::Conduct, enter)
     }
 
     /// The same plan with the limits on some of the axes only, each with a share of its amount. What is remembered of

@@ -2,13 +2,15 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::num::NonZeroU64;
+
 use sluicegate_core::calendar::CalendarUnit;
 use sluicegate_core::file::{read, read_tier, render};
 use sluicegate_core::limit::{Axis, Excess, OverageCap, Per, RefusalStatus};
 use sluicegate_core::policy::{
-    Bypass, Degraded, Document, ExportTarget, ForwardedHeader, Identity, LedgerSettings, Maxima,
-    ProxyProtocol, Responses, RouteIndex, ServerSettings, StoreSettings, Tier, TierLimit, TierName, Timeouts,
-    UpstreamHost, UpstreamProtocol,
+    Bypass, Degraded, Document, ExportTarget, ForwardedHeader, Identity, LedgerSettings, Maxima, PerAddress,
+    Pressure, ProxyProtocol, Responses, RouteIndex, ServerSettings, StoreSettings, Tier, TierLimit, TierName,
+    Timeouts, TunnelSettings, UpstreamHost, UpstreamProtocol,
 };
 use sluicegate_core::rule::{Amount, Rule, TokenBucket};
 use sluicegate_core::time::{Nanos, Window};
@@ -100,6 +102,35 @@ fn sections_that_are_absent_have_their_defaults() {
 }
 
 #[test]
+fn pressure_is_on_where_callers_without_a_key_are_let_in() {
+    let pressure = |more: &str| load(&format!("tiers: {{free: {{rate: 10}}}}\n{more}")).policy.pressure;
+    assert_eq!(pressure(""), None);
+    let on = pressure("identity: {anonymous: free}").unwrap();
+    assert_eq!(on, Pressure::default());
+    assert_eq!((on.fingerprints, on.window.as_secs(), on.share.get()), (20, 600, 5));
+    assert_eq!((on.squeeze_to.get(), on.length), (50, Nanos::from_secs(3_600)));
+    assert_eq!(pressure("identity: {anonymous: free}\npressure: off"), None);
+    // A front end may put callers into a tier where no tier is anonymous.
+    assert_eq!(pressure("pressure: {}"), Some(Pressure::default()));
+    assert_eq!(pressure("pressure: {share: 7}").unwrap().share.get(), 7);
+}
+
+#[test]
+fn clients_are_told_apart_by_as_much_of_their_address_as_the_policy_says() {
+    let identity = |more: &str| load(&format!("tiers: {{free: {{rate: 10}}}}\n{more}")).policy.identity;
+    let bits = |more: &str| (identity(more).address.v4(), identity(more).address.v6());
+    assert_eq!(bits(""), (32, 64));
+    assert_eq!(bits("identity: {address: {v4: 24}}"), (24, 64));
+    assert_eq!(bits("identity: {address: {v4: 24, v6: 48}}"), (24, 48));
+    let per_address = |more: &str| {
+        let rule = identity(more).session_cookie.per_address;
+        (rule.limit.get(), rule.window)
+    };
+    assert_eq!(per_address(""), (20, Window::HOUR));
+    assert_eq!(per_address("identity: {session_cookie: {per_address: 200/day}}"), (200, Window::DAY));
+}
+
+#[test]
 fn a_server_says_what_it_allows() {
     let document = load(
         "tiers: {free: {rate: 10}}
@@ -109,8 +140,12 @@ server:
   trusted_proxies: [10.0.0.0/8]
   forwarded: forwarded
   proxy_protocol: true
-  timeouts: {connect: 1s, read: 2m, idle: 3s, keep_alive: 4s, header: 5s}
-  max: {body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5, clients: 6}
+  upstream_connections: 7
+  min_body_rate: 8_000
+  tunnels: {idle: 9s, max_age: 10h, cost_per_minute: 11, cost_per_mib: 12}
+  timeouts: {connect: 1s, read: 2m, idle: 3s, stream_idle: 6s, request: 7s, keep_alive: 4s, header: 5s}
+  max: {body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5, clients: 6, per_address: {requests: 7}}
+  pass_headers: [X-HTTP-Method-Override]
 ",
     );
     let server = &document.server;
@@ -118,10 +153,26 @@ server:
     assert_eq!(server.upstream_host, UpstreamHost::Upstream);
     assert_eq!(server.proxies.header, ForwardedHeader::Forwarded);
     assert_eq!(server.proxy_protocol, ProxyProtocol::Required);
-    let Timeouts { connect, read, idle, keep_alive, header } = server.timeouts;
+    let Timeouts { connect, read, idle, stream_idle, request, keep_alive, header } = server.timeouts;
     assert_eq!([connect, read, idle, keep_alive, header].map(|wait| wait.as_secs()), [1, 120, 3, 4, 5]);
-    let max = Maxima { body: 1_000, headers: 2_000, header_count: 3, uri: 4, connections: 5, clients: 6 };
+    assert_eq!((stream_idle.as_secs(), request.map(|wait| wait.as_secs())), (6, Some(7)));
+    assert_eq!((server.upstream_connections, server.min_body_rate.map(NonZeroU64::get)), (7, Some(8_000)));
+    let TunnelSettings { idle, max_age, cost_per_minute, cost_per_mib } = server.tunnels;
+    assert_eq!((idle.as_secs(), max_age.map(|age| age.as_secs())), (9, Some(36_000)));
+    assert_eq!((cost_per_minute.map(Amount::get), cost_per_mib.map(Amount::get)), (Some(11), Some(12)));
+    let per_address = PerAddress { connections: 1, requests: 7, handshakes: 1 };
+    let max = Maxima {
+        body: 1_000,
+        headers: 2_000,
+        header_count: 3,
+        uri: 4,
+        connections: 5,
+        clients: 6,
+        per_address,
+    };
     assert_eq!(server.max, max);
+    let removed = ["x-http-method-override", "x-original-url", "x-api-key"];
+    assert_eq!(removed.map(|name| server.pass_headers.removes(name)), [false, true, false]);
 }
 
 #[test]
@@ -130,6 +181,8 @@ fn what_a_server_does_not_say_has_its_default() {
     let Timeouts { connect, keep_alive, .. } = document.server.timeouts;
     assert_eq!((connect, keep_alive), (Timeouts::CONNECT_DEFAULT, Timeouts::KEEP_ALIVE_DEFAULT));
     assert_eq!(document.server.max, Maxima { uri: 9, ..Maxima::default() });
+    assert_eq!((document.server.timeouts.request, document.server.min_body_rate), (None, None));
+    assert_eq!(document.server.tunnels, TunnelSettings::default());
 }
 
 /// The only limit of a tier with this body, in a file with the routes `a` and `b`.

@@ -6,6 +6,7 @@
 //! [`Books::check`] now and then.
 
 mod baseline;
+mod billed;
 mod clock_steps;
 mod compare;
 mod error;
@@ -16,6 +17,7 @@ mod quota;
 mod recount;
 mod repair;
 mod state;
+mod store_time;
 mod usage;
 
 use std::path::Path;

@@ -144,6 +144,18 @@ impl Clock {
         Timestamp::from_nanos(self.offset_ns.load(Ordering::Relaxed).saturating_add(monotonic_ns))
     }
 
+    /// How long the process has run. Steps of the wall clock do not change it.
+    pub fn uptime(&self) -> Nanos {
+        match &self.source {
+            Source::System { anchor } => Nanos(since_ns(*anchor)),
+            Source::Manual { monotonic_ns, reading } if reading.lock().is_some() => {
+                Nanos(monotonic_ns.load(Ordering::Relaxed))
+            }
+            // It has no other time.
+            Source::Manual { .. } => Nanos(self.now().as_nanos()),
+        }
+    }
+
     /// How long a forward step must last until it is followed.
     pub fn hold_for(&self, hold_for: Nanos) {
         self.hold_for_ns.store(hold_for.0, Ordering::Relaxed);

@@ -16,9 +16,10 @@ use sluicegate_store::redis::check::{self, Unfit};
 use sluicegate_store::redis::{
     Address, Homes, HomesSettings, Link, LinkError, LinkOptions, Meters, NodeId, Seq, TimeBound,
 };
+use sluicegate_store::subject_key::SubjectKeyError;
 
 use crate::clock::Clock;
-use crate::embedded::{Hashers, random};
+use crate::embedded::{Hashers, NodeSecrets, random};
 use crate::engine::{Engine, EngineParts};
 use crate::recover::{Progress, RecoverError, Recovered};
 use crate::shared::SharedParts;
@@ -40,6 +41,9 @@ pub struct Clustered {
     pub proxies: Proxies,
     /// The secrets of sessions: the first one signs, what any of them signed is accepted. None: the engine's own.
     pub session_secrets: Vec<String>,
+    /// The secrets before the one in use, the newest first: keys, tokens, permits and cookies made under them are
+    /// accepted.
+    pub previous_secrets: Vec<String>,
     /// Where the store is.
     pub address: Address,
     /// What is not in the address.
@@ -68,6 +72,8 @@ pub enum ClusteredError {
     Unfit(Unfit),
     /// The accounts and keys in the store.
     Directory(StoreError),
+    /// The key of subjects.
+    SubjectKey(SubjectKeyError),
 }
 
 impl fmt::Display for ClusteredError {
@@ -80,6 +86,7 @@ impl fmt::Display for ClusteredError {
             Self::Link(error) => error.fmt(f),
             Self::Unfit(error) => error.fmt(f),
             Self::Directory(error) => error.fmt(f),
+            Self::SubjectKey(error) => error.fmt(f),
         }
     }
 }
@@ -94,6 +101,7 @@ impl std::error::Error for ClusteredError {
             Self::Link(error) => Some(error),
             Self::Unfit(error) => Some(error),
             Self::Directory(error) => Some(error),
+            Self::SubjectKey(error) => Some(error),
         }
     }
 }
@@ -114,13 +122,15 @@ impl Clustered {
         secret: &[u8],
         progress: impl FnMut(Progress),
     ) -> Result<(Engine, Recovered), ClusteredError> {
-        let Hashers { homes, keys, sessions, permits, daily } = Hashers::new(secret, &self.session_secrets);
+        let secrets = NodeSecrets::new(secret, &self.previous_secrets, &self.session_secrets);
         let database = Database::open(&dir.join("sluicegate.db")).map_err(ClusteredError::Database)?;
         let memory = StoreMemory::of_directory(dir).map_err(StoreError::Mismatch);
         let memory = memory.map_err(ClusteredError::Directory)?;
         let link = Link::open(&self.address, &self.link).map_err(ClusteredError::Link)?;
         link.ready(PATIENCE).await.map_err(ClusteredError::Link)?;
         check::check(&link).await.map_err(ClusteredError::Unfit)?;
+        let subjects = secrets.rotation().shared(&link).await.map_err(ClusteredError::SubjectKey)?;
+        let Hashers { homes, keys, sessions, permits, daily } = Hashers::new(&secrets, subjects);
         let (limits, known) = (CacheLimits::default(), (memory, &database));
         let directory = Directory::shared_known(link.clone(), homes.clone(), keys, limits, known);
         let directory = directory.await.map_err(ClusteredError::Directory)?;

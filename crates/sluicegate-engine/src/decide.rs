@@ -13,9 +13,11 @@
 mod attempt;
 mod conclude;
 mod context;
+mod continuation;
 mod identify;
 mod memory;
 mod prepare;
+mod pressure;
 mod redis;
 mod refund;
 mod replay;
@@ -24,11 +26,13 @@ use sluicegate_core::time::Timestamp;
 
 use crate::decision::Decision;
 use crate::engine::Engine;
+use crate::jwt::Tokens;
 use crate::request::{CallerRequest, Credential};
 
 pub(crate) use attempt::{Attempt, Next, Question};
 pub(crate) use conclude::{answer_of, refusal};
 pub(crate) use context::RequestContext;
+pub use continuation::Continuation;
 pub(crate) use identify::Caller;
 
 impl Engine {
@@ -51,8 +55,16 @@ impl Engine {
         let policy = self.snapshot.load_full();
         let credential = match request.credential {
             Credential::Headers(headers) => crate::identify::credential(&policy.policy().identity, headers),
+            Credential::KeyFrom { key, .. } => Credential::Key(key),
             other => other,
         };
-        RequestContext { request, policy, credential, id, now, verified: None, account: None, by: None }
+        let token = match (&policy.policy().identity.jwt, credential) {
+            (Some(jwt), Credential::Key(text)) if Tokens::is_token(text) => {
+                Some(self.tokens.verify(text, jwt, policy.version(), &self.homes, now))
+            }
+            _ => None,
+        };
+        let (verified, account, client, by) = (None, None, None, None);
+        RequestContext { request, policy, credential, id, now, token, verified, account, client, by }
     }
 }

@@ -11,6 +11,7 @@ use sluicegate_store::directory::{Directory, StoreError};
 use sluicegate_store::hash::HomeHasher;
 use sluicegate_store::identity::StoreMemory;
 use sluicegate_store::key_text::{KeyHasher, NoRandomness};
+use sluicegate_store::subject_key::{Rotation, SubjectKey, SubjectKeyError};
 
 use crate::clock::Clock;
 use crate::engine::{Engine, EngineParts};
@@ -31,6 +32,9 @@ pub struct Embedded {
     pub proxies: Proxies,
     /// The secrets of sessions: the first one signs, what any of them signed is accepted. None: the engine's own.
     pub session_secrets: Vec<String>,
+    /// The secrets before the one in use, the newest first: keys, tokens, permits and cookies made under them are
+    /// accepted.
+    pub previous_secrets: Vec<String>,
     /// The clock, given the latest instant on record.
     pub clock: fn(Timestamp) -> Clock,
     /// How the spool is kept.
@@ -51,6 +55,8 @@ pub enum EmbeddedError {
     Spool(OpenError),
     /// What they hold.
     Recover(RecoverError),
+    /// The key of subjects.
+    SubjectKey(SubjectKeyError),
     /// The system gives no random bytes.
     Random(NoRandomness),
 }
@@ -62,6 +68,7 @@ impl fmt::Display for EmbeddedError {
             Self::Directory(error) => error.fmt(f),
             Self::Spool(error) => error.fmt(f),
             Self::Recover(error) => error.fmt(f),
+            Self::SubjectKey(error) => error.fmt(f),
             Self::Random(error) => error.fmt(f),
         }
     }
@@ -74,6 +81,7 @@ impl std::error::Error for EmbeddedError {
             Self::Directory(error) => Some(error),
             Self::Spool(error) => Some(error),
             Self::Recover(error) => Some(error),
+            Self::SubjectKey(error) => Some(error),
             Self::Random(error) => Some(error),
         }
     }
@@ -93,6 +101,7 @@ impl Embedded {
             policy,
             proxies: Proxies::default(),
             session_secrets: Vec::new(),
+            previous_secrets: Vec::new(),
             clock: Clock::system,
             spool: SpoolSettings::default(),
             clients_max: Maxima::CLIENTS_DEFAULT,
@@ -107,8 +116,10 @@ impl Embedded {
         secret: &[u8],
         progress: impl FnMut(Progress),
     ) -> Result<(Engine, Recovered), EmbeddedError> {
-        let Hashers { homes, keys, sessions, permits, daily } = Hashers::new(secret, &self.session_secrets);
+        let secrets = NodeSecrets::new(secret, &self.previous_secrets, &self.session_secrets);
         let database = Database::open(&dir.join("sluicegate.db")).map_err(EmbeddedError::Database)?;
+        let subjects = secrets.rotation().embedded(&database).map_err(EmbeddedError::SubjectKey)?;
+        let Hashers { homes, keys, sessions, permits, daily } = Hashers::new(&secrets, subjects);
         let memory = StoreMemory::of_directory(dir).map_err(StoreError::Mismatch);
         let memory = memory.map_err(EmbeddedError::Directory)?;
         let directory = Directory::open_known(database.clone(), homes.clone(), keys, memory);
@@ -143,23 +154,48 @@ pub(crate) struct Hashers {
 }
 
 impl Hashers {
-    pub(crate) fn new(secret: &[u8], session_secrets: &[String]) -> Self {
-        let mut home_secret = [0; 16];
-        home_secret.copy_from_slice(&blake3::derive_key(HOMES, secret)[..16]);
-        let sessions = match session_secrets.split_first() {
-            None => SessionKeys::new(secret, &[]),
+    pub(crate) fn new(secrets: &NodeSecrets<'_>, subjects: SubjectKey) -> Self {
+        let NodeSecrets { current, previous, sessions } = secrets;
+        let sessions = match sessions.split_first() {
+            None => SessionKeys::new(current, previous),
             Some((signing, others)) => {
                 let others: Vec<&[u8]> = others.iter().map(String::as_bytes).collect();
                 SessionKeys::new(signing.as_bytes(), &others)
             }
         };
         Self {
-            homes: HomeHasher::new(home_secret),
-            keys: KeyHasher::new(&blake3::derive_key(KEYS, secret)),
+            homes: HomeHasher::new(subjects),
+            keys: KeyHasher::new(&blake3::derive_key(KEYS, current))
+                .with_previous(previous.iter().map(|secret| blake3::derive_key(KEYS, secret))),
             sessions,
-            permits: PermitKey::new(secret),
-            daily: DailyHash::new(secret),
+            permits: PermitKey::new(current).with_previous(previous.iter().copied()),
+            daily: DailyHash::new(current),
         }
+    }
+}
+
+/// The secrets of a node.
+pub(crate) struct NodeSecrets<'s> {
+    current: &'s [u8],
+    /// Those before, the newest first.
+    previous: Vec<&'s [u8]>,
+    /// What session cookies are signed with; none: the secrets above.
+    sessions: &'s [String],
+}
+
+impl<'s> NodeSecrets<'s> {
+    pub(crate) fn new(current: &'s [u8], previous: &'s [String], sessions: &'s [String]) -> Self {
+        Self { current, previous: previous.iter().map(String::as_bytes).collect(), sessions }
+    }
+
+    /// What the key of subjects is found by.
+    pub(crate) fn rotation(&self) -> Rotation<'_> {
+        let derive = |secret: &[u8]| {
+            let mut key = [0; 16];
+            key.copy_from_slice(&blake3::derive_key(HOMES, secret)[..16]);
+            key
+        };
+        Rotation { current: self.current, previous: &self.previous, derive }
     }
 }
 

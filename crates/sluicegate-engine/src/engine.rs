@@ -9,7 +9,7 @@ use http::HeaderMap;
 use parking_lot::Mutex;
 use sluicegate_core::plan::SubjectClass;
 use sluicegate_core::policy::{Policy, Proxies};
-use sluicegate_core::time::Timestamp;
+use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_ledger::Spool;
 use sluicegate_store::alerts::Alerts;
 use sluicegate_store::database::{Database, KeptBlock};
@@ -28,12 +28,14 @@ use crate::idempotency::IdempotencyTable;
 use crate::identify::{self, DailyHash, Prefixes, SessionKeys};
 use crate::ids::DecisionIds;
 use crate::in_flight::InFlight;
+use crate::jwt::Tokens;
 use crate::names::Names;
 use crate::permit::{FinishedPermits, PermitKey};
 use crate::pulse::{Change, Changed, Pulse};
 use crate::save::Saved;
 use crate::shared::{Shared, SharedParts};
 use crate::shed::Loads;
+use crate::sign_ins::SignIns;
 use crate::snapshot::{PolicySnapshot, ReloadError};
 use crate::thresholds::Thresholds;
 use crate::throttle::{OverflowBuckets, Throttles};
@@ -99,6 +101,8 @@ pub struct Engine {
     pub(crate) overflow: OverflowBuckets,
     pub(crate) alerting: Alerting,
     pub(crate) sessions: SessionKeys,
+    pub(crate) tokens: Tokens,
+    pub(crate) sign_ins: SignIns,
     daily: DailyHash,
     proxies: Proxies,
     pub(crate) loads: Loads,
@@ -190,6 +194,8 @@ impl Engine {
             saved: Mutex::new(found.saved),
             shared: parts.shared.map(|shared| Shared::new(shared, tail)),
             sessions: parts.sessions,
+            tokens: Tokens::default(),
+            sign_ins: SignIns::default(),
             daily: parts.daily,
             proxies: parts.proxies,
             loads: Loads::new(clock.now()),
@@ -205,6 +211,11 @@ impl Engine {
     #[inline]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// How long the process has run, whatever its clock shows.
+    pub fn uptime(&self) -> Nanos {
+        self.clock.uptime()
     }
 
     /// The clock.
@@ -250,6 +261,11 @@ impl Engine {
     /// The keys that sessions are signed with.
     pub fn sessions(&self) -> &SessionKeys {
         &self.sessions
+    }
+
+    /// What is known of the tokens of an identity provider.
+    pub fn tokens(&self) -> &Tokens {
+        &self.tokens
     }
 
     /// What is known about decisions that were made.

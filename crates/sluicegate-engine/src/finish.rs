@@ -14,8 +14,9 @@ use sluicegate_ledger::{Flags, Kind, Record, Settlement};
 use crate::decision::Decision;
 use crate::engine::{Counters, Engine};
 use crate::permit::{Kept, Permit, Settles};
-use crate::record::{billed_print, record};
-use crate::settlement::{Difference, Ending, charges_of, mode_of};
+use crate::record::record;
+use crate::settlement::{Ending, charges_of, difference_record, mode_of};
+use crate::snapshot::PolicySnapshot;
 use crate::unsettled::Unsettled;
 
 /// What a request cost in the end.
@@ -70,7 +71,7 @@ impl Permit {
         let settled = match self.settles {
             Settles::Nothing => reserved,
             Settles::TrueCost if failed && self.refund_on == RefundOn::ServerError => 0,
-            Settles::TrueCost => cost.unwrap_or(reserved),
+            Settles::TrueCost | Settles::QuotaOnly => cost.unwrap_or(reserved),
         };
         Finished { reserved, settled }
     }
@@ -208,33 +209,28 @@ impl Engine {
     fn settle_difference(
         &self,
         permit: &Permit,
-        Finished { reserved, settled }: Finished,
+        finished: Finished,
         ending: Ending,
         now: Timestamp,
     ) -> Result<(), FinishError> {
-        if reserved == settled {
+        if finished.reserved == finished.settled {
             return Ok(());
         }
         // Under the limits that are in force now: under those of then, what was used since would be cut down to them.
         let (sold, route) = self.plan_now(permit);
-        let difference = Difference::of(permit, reserved, settled, ending, &sold.tariff);
-        let Some(difference) = difference else { return Ok(()) };
+        let Some(ended) = difference_record(permit, finished, ending, &sold, now) else { return Ok(()) };
         let Ok(room) = self.spool.reserve() else {
             Counters::count(&self.counters.unrecorded);
             return Err(FinishError::Unavailable);
         };
-        let (kind, amount) = (difference.kind, difference.amount);
-        let ended = difference.recorded(record(permit, kind, Some(amount), 0, now));
-        let ended = Record { billed: billed_print(&sold), ..ended };
+        let amount = Amount::new(ended.cost).unwrap_or(Amount::ONE);
         let (mode, which) = (mode_of(&ended), charges_of(&ended, &sold.tariff));
         let request = Request { route, ..permit.request(mode, which, amount, now) };
         let plan = sold.tariff.plan(&request);
-        // Only what gives back all of a charge concerns the name it was charged under.
-        let idempotency = permit.name.filter(|_| settled == 0).map(|name| name.idempotency);
         let (mut readings, mut recorded) = (Readings::new(), None);
         self.meters.settle_then(&plan, &mut readings, |outcome| {
             let overage = if let Outcome::Admitted { overage } = outcome { overage } else { 0 };
-            recorded = Some(room.append(&Record { idempotency, overage, ..ended }));
+            recorded = Some(room.append(&Record { overage, ..ended }));
         });
         if mode.is_forced() && permit.kept == Kept::Store {
             self.thresholds.watch(&plan, &readings, permit.payer(), &sold);
@@ -248,6 +244,16 @@ impl Engine {
         Ok(())
     }
 
+    /// The plan of callers without an account under which something with these flags is settled.
+    pub(crate) fn client_plan_of_record(
+        &self,
+        policy: &PolicySnapshot,
+        sold: Arc<Plan>,
+        flags: Flags,
+    ) -> Arc<Plan> {
+        self.watch.plans.recorded(sold, flags, policy.policy().pressure, &self.meters)
+    }
+
     /// The plan that the caller of a permit has now, and the place of its route in it.
     pub(crate) fn plan_now(&self, permit: &Permit) -> (Arc<Plan>, Option<RouteIndex>) {
         if permit.kept == Kept::Here && self.shared.is_some() {
@@ -255,11 +261,14 @@ impl Engine {
         }
         let policy = self.snapshot.load();
         let plan = if permit.account == 0 {
-            policy.client_plan_of_number(permit.tier, &self.meters, &self.names)
+            let sold = policy.client_plan_of_number(permit.tier, &self.meters, &self.names);
+            sold.map(|sold| self.client_plan_of_record(&policy, sold, permit.flags))
         } else {
             let account = self.directory.account_by_serial(permit.account);
             account.and_then(|account| {
-                policy.plan_of(&account.standing.load(), &self.meters, &self.names, &self.counters)
+                let standing = account.standing.load();
+                let plan = policy.plan_of(&standing, &self.meters, &self.names, &self.counters)?;
+                Some(self.plan_with_known_key(&policy, plan, permit.account, permit.key_number))
             })
         };
         match plan {

@@ -82,8 +82,8 @@ impl Engine {
 
     /// The text of a permit that lives until then.
     fn hand_out(&self, permit: &Permit, ends: Timestamp, lives: Nanos) -> Option<HandedPermit> {
-        let policy = self.snapshot.load();
-        let route = permit.route.and_then(|route| policy.policy().routes.get(route));
+        // By its number, which no reload changes: its place is that in the policy which decided.
+        let route = self.names.name(permit.route_number);
         let limits = match &permit.limits {
             Some(limits) => limits.to_vec(),
             None => permit.plan.tariff.limits().map(LimitPrint::of).collect(),
@@ -96,7 +96,7 @@ impl Engine {
             key: permit.key,
             key_number: permit.key_number,
             tier: permit.plan.name.clone(),
-            route: route.map(|route| route.name.clone()),
+            route: route.map(|route| route.to_string()),
             cost: permit.cost,
             settles: permit.settles,
             refund_on: permit.refund_on,
@@ -132,7 +132,11 @@ impl Engine {
         let policy = self.snapshot.load();
         let known = self.names.find(sealed.tier.as_str());
         let plan = match standing {
-            Some(standing) => policy.plan_of(standing, &self.meters, &self.names, &self.counters),
+            Some(standing) => {
+                let plan = policy.plan_of(standing, &self.meters, &self.names, &self.counters);
+                let (account, key) = (sealed.account, sealed.key_number);
+                plan.map(|plan| self.plan_with_known_key(&policy, plan, account, key))
+            }
             None if sealed.account == 0 => {
                 policy.client_plan_of_number(known.unwrap_or(0), &self.meters, &self.names)
             }
@@ -142,9 +146,10 @@ impl Engine {
         let tier = known.or_else(|| self.names.find(sealed.tier.as_str())).unwrap_or(0);
         let plan = match (plan, &self.shared) {
             (Some(plan), Some(shared)) if sealed.kept == Kept::Here => {
-                shared.fallback(&plan, &policy.policy().degraded, &self.meters)
+                let plan = shared.fallback(&plan, &policy.policy().degraded, &self.meters);
+                self.client_plan_of_record(&policy, plan, sealed.flags)
             }
-            (Some(plan), _) => plan,
+            (Some(plan), _) => self.client_plan_of_record(&policy, plan, sealed.flags),
             (None, _) => Arc::new(Plan::without_limits(sealed.tier.clone(), tier)),
         };
         let route_number = sealed.route.as_deref().and_then(|name| self.names.find(name)).unwrap_or(0);

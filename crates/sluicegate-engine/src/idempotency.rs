@@ -80,14 +80,16 @@ pub(crate) struct KnownName {
 }
 
 impl KnownName {
-    /// A name that was charged by an earlier process: how its attempts have ended is not known.
+    /// A name that was charged by an earlier process: how its attempts have ended is not known, nor how many were free.
+    /// One more may be: the answer of the last may have been lost with that process.
     pub(crate) fn recovered(decision: DecisionId, request: u64, at: Timestamp) -> Self {
-        Self { decision, request, at, open: 0, replays: 0, delivered: true, only_local: false }
+        let replays = ReplayRule::FREE_MAX - 1;
+        Self { decision, request, at, open: 0, replays, delivered: true, only_local: false }
     }
 
     /// A name that is charged for the first time.
     fn first(decision: DecisionId, request: u64, at: Timestamp) -> Self {
-        Self { open: 1, delivered: false, ..Self::recovered(decision, request, at) }
+        Self { open: 1, replays: 0, delivered: false, ..Self::recovered(decision, request, at) }
     }
 }
 

@@ -12,5 +12,6 @@ pub use client::{Client, ClientId, ClientKind};
 pub use cookie::{SessionId, SessionKeys};
 pub(crate) use credential::credential;
 pub use daily::DailyHash;
+pub(crate) use prefix::prefix_home;
 pub use prefix::{Prefixes, prefixes};
 pub use sluicegate_core::identify::{NameHeader, address};

@@ -85,6 +85,7 @@ impl Engine {
         keys: &[NonZeroU32],
         now: Timestamp,
     ) -> Result<Vec<AccountLimit>, Away> {
+        let policy = self.snapshot.load_full();
         if keys.is_empty() {
             // What a first key would have.
             return self.look(plan, account, None, now, |_| true).await;
@@ -97,7 +98,8 @@ impl Engine {
             limits.extend(test.into_iter().filter(|limit| limit.now.axis == Axis::Quota));
         }
         for key in keys {
-            limits.extend(self.look(plan, account, Some(*key), now, |per| per != Per::Account).await?);
+            let plan = self.plan_with_known_key(&policy, Arc::clone(plan), account.serial, Some(*key));
+            limits.extend(self.look(&plan, account, Some(*key), now, |per| per != Per::Account).await?);
         }
         Ok(limits)
     }

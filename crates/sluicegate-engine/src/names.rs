@@ -12,35 +12,52 @@ use crate::pulse::Rows;
 #[derive(Debug)]
 pub(crate) struct Names {
     database: Database,
-    known: RwLock<BTreeMap<String, u32>>,
+    known: RwLock<KnownNames>,
     /// The numbers under which they are counted, which end with the process.
     pub(crate) rows: Arc<Rows>,
 }
 
+/// Names and numbers, by either.
+#[derive(Debug, Default)]
+struct KnownNames {
+    numbers: BTreeMap<Arc<str>, u32>,
+    names: BTreeMap<u32, Arc<str>>,
+}
+
+impl KnownNames {
+    fn insert(&mut self, name: &str, number: u32) {
+        let name: Arc<str> = name.into();
+        self.numbers.insert(Arc::clone(&name), number);
+        self.names.insert(number, name);
+    }
+}
+
 impl Names {
     pub(crate) fn open(database: Database) -> Result<Self, DatabaseError> {
-        let known = database.names()?.into_iter().map(|(number, name)| (name, number)).collect();
+        let mut known = KnownNames::default();
+        for (number, name) in database.names()? {
+            known.insert(&name, number);
+        }
         Ok(Self { database, known: RwLock::new(known), rows: Arc::default() })
     }
 
     /// The number of `name`, which is stored if it is new.
     pub(crate) fn number(&self, name: &str) -> Result<u32, DatabaseError> {
-        if let Some(number) = self.known.read().get(name) {
+        if let Some(number) = self.known.read().numbers.get(name) {
             return Ok(*number);
         }
         let number = self.database.intern(name).wait()?;
-        self.known.write().insert(name.to_owned(), number);
+        self.known.write().insert(name, number);
         Ok(number)
     }
 
     /// The number of `name`, if it has one.
     pub(crate) fn find(&self, name: &str) -> Option<u32> {
-        self.known.read().get(name).copied()
+        self.known.read().numbers.get(name).copied()
     }
 
-    /// The name that has this number. Looks at all of them.
-    pub(crate) fn name(&self, number: u32) -> Option<String> {
-        let known = self.known.read();
-        known.iter().find(|(_, it)| **it == number).map(|(name, _)| name.clone())
+    /// The name that has this number.
+    pub(crate) fn name(&self, number: u32) -> Option<Arc<str>> {
+        self.known.read().names.get(&number).map(Arc::clone)
     }
 }

@@ -1,7 +1,7 @@
 //! Permits: what has to be remembered of an admitted request until it has ended. Those of services travel as text: see
 //! `seal`.
 
-mod base64url;
+pub(crate) mod base64url;
 mod limit_print;
 pub(crate) mod seal;
 mod table;
@@ -107,6 +107,9 @@ pub(crate) enum Settles {
     TrueCost,
     /// Nothing: it repeats a request whose own end settles the cost.
     Nothing,
+    /// Usage of a connection that was admitted before. Only quotas are charged: its rates and slots were charged when
+    /// the connection began.
+    QuotaOnly,
 }
 
 impl Permit {
@@ -116,12 +119,13 @@ impl Permit {
             (None, _) => Charges::Slots,
             (Some(_), Settles::TrueCost) => Charges::All,
             (Some(_), Settles::Nothing) => Charges::Again,
+            (Some(_), Settles::QuotaOnly) => Charges::AmountsBut(self.plan.tariff.rates()),
         }
     }
 
     /// What of it is usage, which is recorded: nothing of a repeat.
     pub(crate) fn usage(&self) -> Option<Amount> {
-        self.cost.filter(|_| self.settles == Settles::TrueCost)
+        self.cost.filter(|_| self.settles != Settles::Nothing)
     }
 
     /// It turned out to be that of a free repeat of an earlier request.

@@ -6,9 +6,11 @@ mod permits;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use sluicegate_core::image::BadImage;
+use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::limit::Limit;
 use sluicegate_core::plan::HomeId;
 use sluicegate_core::rule::Amount;
@@ -20,7 +22,7 @@ use sluicegate_store::database::DatabaseError;
 use sluicegate_store::directory::{Directory, Standing};
 use sluicegate_store::meters::{Limits, MeterTable};
 
-use crate::clock_keeping::{TimeMark, confirmed_time};
+use crate::clock_keeping::{Leapt, SetBack, TimeMark, confirmed_time};
 use crate::engine::{Counters, Engine, EngineParts, Found};
 use crate::idempotency::{IdempotencyTable, KnownName};
 use crate::ids::DecisionId;
@@ -30,6 +32,7 @@ use crate::save::Saved;
 use crate::settlement::{charges_of, mode_of};
 use crate::snapshot::{PolicySnapshot, ReloadError};
 use crate::sold::standing_of;
+use crate::watch::{PlanCache, Size};
 use permits::LoadedPermits;
 pub(crate) use permits::held_row;
 
@@ -120,6 +123,7 @@ impl Engine {
             latest: Timestamp::EPOCH,
             meters: if parts.shared.is_none() { Counted::Here } else { Counted::Elsewhere },
             deleted: RefCell::default(),
+            sized: PlanCache::default(),
         };
         let mut done = 0;
         let from = replay.checkpoint.position;
@@ -161,8 +165,12 @@ impl Engine {
         let saved = Saved { position, limits };
         let time_mark = TimeMark { confirmed, latest_plausible };
         let finished = permits.finished;
+        // What the store has of that time is set right when it can be asked.
+        let was_ahead =
+            parts.shared.is_some() && latest_plausible.is_some_and(|plausible| latest > plausible);
         let found = Found { snapshot, meters, names, idempotency, saved, blocks, time_mark, finished };
         let engine = Self::assemble(parts, found, clock);
+        engine.put_clock_doubt((SetBack(was_ahead), Leapt(false)));
         engine.block_lost().map_err(RecoverError::Spool)?;
         // No record says it, so only the next checkpoint keeps it.
         rebuilt.into_iter().for_each(|home| engine.watch.touched.add(home));
@@ -223,6 +231,8 @@ struct Replay<'r> {
     meters: Counted,
     /// The plans of accounts that were deleted.
     deleted: RefCell<BTreeMap<u64, Option<Arc<Plan>>>>,
+    /// The plans of address prefixes under pressure.
+    sized: PlanCache<Size>,
 }
 
 /// Where usage is counted.
@@ -274,15 +284,20 @@ impl Replay<'_> {
         self.charge(record);
     }
 
-    /// The plan of an account, or of clients in this tier. One that was deleted is billed under the plan that it had.
-    fn plan_of(&self, account: u64, tier: u32) -> Option<Arc<Plan>> {
+    /// The plan of a key of an account, or of clients in this tier. An account that was deleted is billed under the
+    /// plan that it had.
+    fn plan_of(&self, account: u64, tier: u32, key: Option<NonZeroU32>) -> Option<Arc<Plan>> {
         let meters = &self.checkpoint.meters;
         if account == 0 {
             return self.snapshot.client_plan_of_number(tier, meters, self.names);
         }
         let plan = |standing: &Standing| self.snapshot.plan_of(standing, meters, self.names, &self.counters);
         if let Some(account) = self.directory.account_by_serial(account) {
-            return plan(&account.standing.load());
+            let plan = plan(&account.standing.load())?;
+            let number = key.and_then(KeyEnv::untag);
+            let key = number.and_then(|number| self.directory.limited_key(account.serial, number));
+            let limited = key.and_then(|key| self.snapshot.plan_of_key(Arc::clone(&plan), &key, meters));
+            return Some(limited.unwrap_or(plan));
         }
         let mut deleted = self.deleted.borrow_mut();
         let found = deleted.entry(account).or_insert_with(|| {
@@ -294,8 +309,10 @@ impl Replay<'_> {
 
     /// Charges the meters of a record with it.
     fn charge(&self, record: &Record) {
-        let plan = self.plan_of(record.account, record.tier);
+        let plan = self.plan_of(record.account, record.tier, record.tagged_key_number());
         let (Some(plan), Some(cost)) = (plan, Amount::new(record.cost)) else { return };
+        let pressure = self.snapshot.policy().pressure;
+        let plan = self.sized.recorded(plan, record.flags, pressure, &self.checkpoint.meters);
         let request = Request {
             home: record.home,
             key: record.tagged_key_number(),

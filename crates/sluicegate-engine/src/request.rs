@@ -38,6 +38,13 @@ pub struct CallerRequest<'r> {
 pub enum Credential<'r> {
     /// A key, as it was sent.
     Key(&'r str),
+    /// A key, as it was sent, and headers that came with it. They are read for what the key demands of them alone.
+    KeyFrom {
+        /// The key.
+        key: &'r str,
+        /// What came with it.
+        headers: &'r HeaderMap,
+    },
     /// A service token, as it was sent.
     ServiceToken(&'r str),
     /// An account that whoever asks vouches for.
@@ -86,6 +93,7 @@ impl fmt::Debug for Credential<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Key(_) => "Key",
+            Self::KeyFrom { .. } => "KeyFrom",
             Self::ServiceToken(_) => "ServiceToken",
             Self::Account { .. } => "Account",
             Self::Headers(_) => "Headers",

@@ -149,9 +149,12 @@ impl Engine {
         let entered = u32::try_from(limits.len()).unwrap_or(u32::MAX);
         // The images may count records that came after the flush: a position that is remembered must be on disk.
         self.spool.flush().map_err(SaveError::Flush)?;
-        // What was dropped to keep the bounds is dropped on disk, too: as rows that have expired.
+        // What was dropped to keep the bounds is dropped on disk, too: as rows that have expired. A name that was
+        // charged again since keeps its row.
         for (home, key) in self.idempotency.take_evicted() {
-            names.insert((home, key), evicted_row(home, key));
+            if self.idempotency.hold(home, key).find(home, key, now).is_none() {
+                names.insert((home, key), evicted_row(home, key));
+            }
         }
         let idempotency = names.into_values().collect();
         let permits = permits.rows(self.finished.take_forgotten(), self.finished.watermark_ms());

@@ -7,21 +7,24 @@
 use sluicegate_core::plan::Mode;
 use sluicegate_core::policy::RefundOn;
 use sluicegate_core::rule::{Amount, Rule};
-use sluicegate_core::tariff::{Charges, LimitPlaces, Tariff};
+use sluicegate_core::tariff::{Charges, LimitPlaces, Plan, Tariff};
+use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::{Flags, Kind, Record, Settlement};
 
 use crate::clock::STEP_MAX;
+use crate::finish::Finished;
 use crate::permit::{Permit, SameBy, Settles, others_than};
+use crate::record::{billed_print, record};
 
 /// How the difference between what was reserved and what a request cost is settled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Difference {
-    pub(crate) kind: Kind,
-    pub(crate) amount: Amount,
+struct Difference {
+    kind: Kind,
+    amount: Amount,
     /// What the record says of it.
-    pub(crate) settlement: Settlement,
+    settlement: Settlement,
     /// With those of the permit.
-    pub(crate) flags: Flags,
+    flags: Flags,
 }
 
 /// How a request ended.
@@ -44,10 +47,9 @@ impl Ending {
 impl Difference {
     /// That between what was reserved and what a request cost, under the limits that its caller has now. Nothing: there
     /// is none.
-    pub(crate) fn of(
+    fn of(
         permit: &Permit,
-        reserved: u64,
-        settled: u64,
+        Finished { reserved, settled }: Finished,
         ending: Ending,
         now: &Tariff,
     ) -> Option<Self> {
@@ -66,11 +68,11 @@ impl Difference {
         Some(Self { kind, amount, settlement: Settlement { reserved, skipped }, flags })
     }
 
-    /// The record of it, where one without it would be this.
+    /// As it is in a record that otherwise would be this.
     ///
     /// A charge that lies ahead of now was made under a wrong clock. An excess counts now, in the meters and in the
     /// ledger. What is given back is given back to its charge in the ledger, and to no meter: none has it.
-    pub(crate) fn recorded(&self, record: Record) -> Record {
+    fn recorded(&self, record: Record) -> Record {
         let record = Record { settlement: self.settlement, flags: self.flags, ..record };
         if record.charged_at <= record.at.plus(STEP_MAX) {
             return record;
@@ -83,6 +85,23 @@ impl Difference {
             }
         }
     }
+}
+
+/// The record of what a request cost more or less than was reserved, when it ends under a plan that its caller has now.
+/// Nothing: there is no difference. Its change of overage is not known yet. In memory, over a store and after a
+/// restart, what is settled follows from this record: see [`mode_of`] and [`charges_of`].
+pub(crate) fn difference_record(
+    permit: &Permit,
+    finished: Finished,
+    ending: Ending,
+    sold: &Plan,
+    now: Timestamp,
+) -> Option<Record> {
+    let difference = Difference::of(permit, finished, ending, &sold.tariff)?;
+    let record = record(permit, difference.kind, Some(difference.amount), 0, now);
+    // Only what gives back all of a charge concerns the name that it was charged under.
+    let idempotency = permit.name.filter(|_| finished.settled == 0).map(|name| name.idempotency);
+    Some(Record { idempotency, billed: billed_print(sold), ..difference.recorded(record) })
 }
 
 /// What counting a record does with the meters.

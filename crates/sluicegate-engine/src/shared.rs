@@ -18,7 +18,7 @@ use sluicegate_core::time::Timestamp;
 use sluicegate_ledger::Position;
 use sluicegate_store::meters::MeterTable;
 use sluicegate_store::redis::{
-    Billed, Homes, Link, Meters, NameUse, NodeId, Owed, PermitClaims, RequestName, TimeBound,
+    Billed, Homes, Link, Meters, NameUse, NodeId, Owed, PermitClaims, RequestName, SharedPressure, TimeBound,
 };
 use tokio::runtime::Handle;
 
@@ -69,6 +69,8 @@ pub(crate) struct Shared {
     pub(crate) time_bound: Arc<TimeBound>,
     /// Who finishes which permit, as all nodes know it.
     claims: PermitClaims,
+    /// The fingerprints behind addresses, as all nodes have seen them.
+    pub(crate) pressure: SharedPressure,
     /// The permits that this node is claiming.
     claiming: Claiming,
     /// Some of those that were finished lately, so that their repeats need not ask the store.
@@ -92,6 +94,7 @@ impl Shared {
             fallbacks: Fallbacks::default(),
             turns: Turns::default(),
             time_bound: parts.time_bound,
+            pressure: SharedPressure::new(parts.blocks.clone()),
             claims: PermitClaims::new(parts.blocks),
             claiming: Claiming::new(tail),
             recent: FinishedPermits::with_max(RECENT_MAX),
@@ -120,8 +123,9 @@ impl Shared {
     /// What is asked of the store about the request of a permit, whose slot may be a service's.
     pub(crate) fn owed_by(&self, permit: &Permit, request: Request) -> Owed {
         let holder = permit.slot.holder.map_or(self.node, NodeId);
-        let Permit { account, key, decision, .. } = *permit;
-        let billed = (account != 0).then_some(Billed { account, key, decision: decision.0, overage: 0 });
+        let Permit { account, key, route_number: route, decision, .. } = *permit;
+        let billed =
+            (account != 0).then_some(Billed { account, key, route, decision: decision.0, overage: 0 });
         Owed { holder, billed, ..self.owed(&permit.plan, request) }
     }
 }

@@ -16,12 +16,11 @@ use sluicegate_store::hash::HomeHasher;
 
 use crate::abuse::{Blocking, EdgeTable, PressureTable};
 
-pub(crate) use plans::PlanCache;
+pub(crate) use plans::{PlanCache, Size};
 pub use standings::Standing;
 pub(crate) use steps::Watched;
 
 use origins::Origins;
-use plans::Size;
 use seat::Seats;
 use standings::Standings;
 use stored::StoredSubjects;
@@ -41,7 +40,7 @@ pub(crate) struct Watch {
     pub(crate) seats: Seats,
     stored: StoredSubjects,
     standings: Standings,
-    plans: PlanCache<Size>,
+    pub(crate) plans: PlanCache<Size>,
 }
 
 impl Watch {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sluicegate_core::block::Caller;
 use sluicegate_core::plan::HomeId;
-use sluicegate_core::policy::{AppliesTo, Blocks, Percent, Pressure};
+use sluicegate_core::policy::{AppliesTo, Blocks, Pressure};
 use sluicegate_core::rule::TokenBucket;
 use sluicegate_core::time::{Nanos, Timestamp, Window};
 use sluicegate_engine::abuse::{BlockTable, Crowd, EdgeTable, PressureTable};
@@ -79,8 +79,8 @@ fn a_million_callers_take_no_more_room_than_there_is() {
     let settings = Pressure {
         fingerprints: 2,
         window: Window::MINUTE,
-        squeeze_to: Percent::FULL,
         length: Nanos::from_secs(3_600),
+        ..Pressure::default()
     };
     let (made, live) = weigh(|number, home| {
         pressure.note(low(home >> 64) % 500_000, low(home), &settings, at(number));

@@ -22,6 +22,8 @@ mod seen;
 mod sums;
 mod verify;
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 pub use audit_check::{AuditCheck, AuditVerified};
@@ -62,7 +64,7 @@ pub struct Chain {
 impl Chain {
     /// Opens the chain in `dir`, which is made if it is not there, with a new key if it has none.
     pub fn open(dir: &Path) -> Result<Self, ChainError> {
-        std::fs::create_dir_all(dir).map_err(ChainError::at(dir))?;
+        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(ChainError::at(dir))?;
         let key = SigningKey::load_or_make(&dir.join(key::FILE))?;
         let found = log::open(dir, &key)?;
         let seen = Seen::open(dir, checkpoint::signed_audit(dir, &key.public())?)?;

@@ -7,7 +7,9 @@
 mod error;
 mod settings;
 
+use std::fs::DirBuilder;
 use std::ops::Range;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -67,7 +69,10 @@ pub struct Pruned {
 impl Ledger {
     /// Opens the ledger in `dir`, which is made if it is not there. Whoever does has the spool open.
     pub fn open(dir: &Path, settings: LedgerSettings) -> Result<Self, OpenLedgerError> {
-        std::fs::create_dir_all(dir)
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(dir)
             .map_err(|source| OpenLedgerError::Io { path: dir.to_owned(), source })?;
         let book = Book::open(&dir.join(BOOK))?;
         let LedgerSettings { node, grace, retain_records, retain_rollups } = settings;

@@ -110,6 +110,13 @@ impl Flags {
     /// The call of the shared store that asked for this was cut off, and nobody knows yet what it did: see
     /// [`Record::lost_call`]. Nothing was used or given back with it.
     pub const DOUBT: Self = Self(1 << 10);
+    /// The meters are those of an address prefix under pressure, which is the subject of its callers: its limits are
+    /// `share` clients' worth at the squeezed size.
+    pub const PREFIX: Self = Self(1 << 11);
+    /// Its key had limits of its own when it was charged.
+    pub const KEY_LIMITS: Self = Self(1 << 13);
+    /// It gives back what was charged to others, without a permit: a caller of the decision port asked for it.
+    pub const GIVEN_BACK: Self = Self(1 << 12);
 
     /// The set as a number in files.
     pub const fn to_bits(self) -> u16 {
@@ -157,6 +164,7 @@ impl fmt::Debug for Flags {
             (Self::FINISHED, "FINISHED"),
             (Self::CLAIMS, "CLAIMS"),
             (Self::DOUBT, "DOUBT"),
+            (Self::PREFIX, "PREFIX"),
         ];
         let mut rest = self.0;
         let mut separator = "";

@@ -15,6 +15,10 @@ const TEMPORARY_DIGITS: usize = 32;
 /// The most entries of the system's folder that are looked at for abandoned directories.
 const ABANDONED_LOOKED_AT_MAX: usize = 10_000;
 
+/// How deep the data directory is, and how many entries of one directory in it are looked at.
+const RESTRICTED_DEPTH_MAX: usize = 4;
+const RESTRICTED_ENTRIES_MAX: usize = 100_000;
+
 /// The data directory, locked for as long as this lives.
 #[derive(Debug)]
 pub struct DataDir {
@@ -97,6 +101,7 @@ impl DataDir {
         }
         // After the lock: a directory in use is left as it is. One that belongs to another user stays as it is, too.
         let _ = fs::set_permissions(&path, fs::Permissions::from_mode(DIRECTORY_MODE));
+        restrict(&path, RESTRICTED_DEPTH_MAX);
         // Only for the message of `Busy`: the lock itself ends with the process.
         let _ = lock.set_len(0).and_then(|()| writeln!(lock, "pid {}", std::process::id()));
         Ok(Self { path, lifetime, _lock: lock })
@@ -105,6 +110,16 @@ impl DataDir {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The lines of the file of this name that hold something; none when there is no such file.
+    pub fn lines(&self, name: &str) -> Result<Vec<String>, DataDirError> {
+        let path = self.path.join(name);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(text.split_whitespace().map(str::to_owned).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(DataDirError::Secret(path, error)),
+        }
     }
 
     /// The secret in the file of this name, created by `make` when there is none.
@@ -140,6 +155,27 @@ impl Drop for DataDir {
     fn drop(&mut self) {
         if self.lifetime == Lifetime::Temporary {
             let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Takes what earlier versions left readable for others away from them. Links are not followed.
+fn restrict(directory: &Path, depth_max: usize) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten().take(RESTRICTED_ENTRIES_MAX) {
+        let Ok(kind) = entry.file_type() else { continue };
+        let mode = match (kind.is_dir(), kind.is_file()) {
+            (true, _) => DIRECTORY_MODE,
+            (_, true) => FILE_MODE,
+            _ => continue,
+        };
+        let is_open = entry.metadata().is_ok_and(|found| found.permissions().mode() & 0o077 != 0);
+        if is_open {
+            // One that belongs to another user stays as it is.
+            let _ = fs::set_permissions(entry.path(), fs::Permissions::from_mode(mode));
+        }
+        if kind.is_dir() && depth_max > 0 {
+            restrict(&entry.path(), depth_max - 1);
         }
     }
 }

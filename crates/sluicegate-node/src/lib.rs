@@ -5,6 +5,8 @@
 
 pub mod data_dir;
 pub mod instant;
+mod jwks;
+pub mod log_gate;
 pub mod net;
 mod node;
 pub mod peer;
@@ -21,7 +23,7 @@ pub mod webhook;
 
 pub use data_dir::{DataDir, DataDirError};
 pub use node::{Node, NodeError, NodeOptions};
-pub use peer::{Peer, Scheme};
+pub use peer::{ConnTrust, ConnTrustCell, Peer, Scheme};
 pub use reload::{Loaded, PolicyRejected, PolicySource, Reloader, read_head};
 pub use reload_state::{LastLoads, LoadedPolicy, RejectedPolicy, ReloadState};
 pub use secrets::{GivenSecrets, Secrets, SecretsError};

@@ -144,6 +144,9 @@ impl Node {
         let node = Arc::clone(self);
         // First: the work in the background announces as well, and would keep this from it.
         let _ = tokio::task::spawn_blocking(move || node.stop_upkeep()).await;
+        if let Err(error) = self.engine().note_access(self.engine().now(), true).await {
+            tracing::warn!("refused sign-ins and give-backs could not be entered into the audit: {error}");
+        }
         // What is not announced now is noticed again by the next request of the account.
         let _ = tokio::time::timeout(ANNOUNCE_MAX, self.engine().announce_thresholds()).await;
         let node = Arc::clone(self);

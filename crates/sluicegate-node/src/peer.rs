@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use http::HeaderValue;
 
@@ -18,6 +19,47 @@ struct Inner {
     /// Written once for all requests of the connection.
     forwarded_for: HeaderValue,
     shutdown: Shutdown,
+    trust: Arc<ConnTrustCell>,
+}
+
+/// How the requests of a connection have fared so far.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum ConnTrust {
+    /// The last one was refused.
+    Refused,
+    /// None was refused, and none showed a valid key.
+    Unknown,
+    /// One of them showed a valid key.
+    Known,
+}
+
+/// The trust of one connection. It stays [`ConnTrust::Known`] once it was.
+#[derive(Debug)]
+pub struct ConnTrustCell(AtomicU8);
+
+impl Default for ConnTrustCell {
+    fn default() -> Self {
+        Self(AtomicU8::new(ConnTrust::Unknown as u8))
+    }
+}
+
+impl ConnTrustCell {
+    /// How they have fared.
+    pub fn get(&self) -> ConnTrust {
+        match self.0.load(Relaxed) {
+            0 => ConnTrust::Refused,
+            1 => ConnTrust::Unknown,
+            _ => ConnTrust::Known,
+        }
+    }
+
+    /// How the last one has fared.
+    pub fn set(&self, trust: ConnTrust) {
+        if self.get() != trust && self.get() != ConnTrust::Known {
+            self.0.store(trust as u8, Relaxed);
+        }
+    }
 }
 
 /// How the connection was made.
@@ -42,9 +84,19 @@ impl Scheme {
 impl Peer {
     /// The other end of a connection that was accepted.
     pub fn new(address: SocketAddr, scheme: Scheme, shutdown: Shutdown) -> Self {
+        Self::with_trust(address, scheme, shutdown, Arc::default())
+    }
+
+    /// The same, whose trust is seen by others too.
+    pub fn with_trust(
+        address: SocketAddr,
+        scheme: Scheme,
+        shutdown: Shutdown,
+        trust: Arc<ConnTrustCell>,
+    ) -> Self {
         let ip = address.ip().to_canonical().to_string();
         let forwarded_for = HeaderValue::from_str(&ip).unwrap_or(HeaderValue::from_static("unknown"));
-        Self(Arc::new(Inner { address, scheme, forwarded_for, shutdown }))
+        Self(Arc::new(Inner { address, scheme, forwarded_for, shutdown, trust }))
     }
 
     /// Its address: the one that the socket knows or its proxy has said before the first byte, whatever headers say.
@@ -55,6 +107,11 @@ impl Peer {
     /// How the connection was made.
     pub fn scheme(&self) -> Scheme {
         self.0.scheme
+    }
+
+    /// How its requests have fared.
+    pub fn trust(&self) -> &ConnTrustCell {
+        &self.0.trust
     }
 
     /// Its address as `X-Forwarded-For` has it.

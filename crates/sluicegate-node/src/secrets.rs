@@ -8,6 +8,8 @@ use crate::webhook::{SigningSecret, UnusableSecret};
 /// The file of the admin token.
 pub const ADMIN_TOKEN_FILE: &str = "admin-token";
 const SECRET_FILE: &str = "secret";
+/// The file of secrets before the one in use, one per line, the newest first. It need not exist.
+pub const SECRET_PREVIOUS_FILE: &str = "secret-previous";
 const WEBHOOK_FILE: &str = "webhook-secret";
 
 /// What the secret of webhooks is derived with, so that all nodes with one secret sign alike. Changing it changes the
@@ -19,6 +21,8 @@ const WEBHOOK_CONTEXT: &str = "sluicegate 2026-11-16 signatures of alerts";
 pub struct GivenSecrets {
     /// The master secret. Nodes that share a store must have the same one.
     pub secret: Option<String>,
+    /// The master secrets before it, the newest first.
+    pub previous: Vec<String>,
     /// The token of the admin API.
     pub admin_token: Option<String>,
     /// What session cookies are signed with: the first signs, all are accepted. Empty: derived from the secret.
@@ -36,6 +40,8 @@ impl fmt::Debug for GivenSecrets {
 pub struct Secrets {
     /// Everything that is hashed is hashed with it.
     pub secret: String,
+    /// The secrets before it, the newest first: what was made with them is still accepted.
+    pub previous: Vec<String>,
     /// The token of the admin API.
     pub admin_token: String,
     /// What session cookies are signed with.
@@ -74,9 +80,15 @@ impl Secrets {
             Some(secret) => secret,
             None => kept(SECRET_FILE, &random_hex)?,
         };
+        let previous = match given.previous {
+            previous if previous.is_empty() => {
+                dir.lines(SECRET_PREVIOUS_FILE).map_err(SecretsError::DataDir)?
+            }
+            previous => previous,
+        };
         let derived = || Ok(SigningSecret::text_of(&blake3::derive_key(WEBHOOK_CONTEXT, secret.as_bytes())));
         let webhook = SigningSecret::parse(&kept(WEBHOOK_FILE, &derived)?).map_err(SecretsError::Webhook)?;
-        Ok(Self { secret, admin_token, sessions: given.sessions, webhook })
+        Ok(Self { secret, previous, admin_token, sessions: given.sessions, webhook })
     }
 }
 

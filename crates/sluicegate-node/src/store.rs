@@ -35,11 +35,17 @@ pub(crate) async fn open(
 ) -> Result<(Engine, Recovered), StoreError> {
     let (dir, secret) = (dir.path(), secrets.secret.as_bytes());
     let session_secrets = secrets.sessions.clone();
+    let previous_secrets = secrets.previous.clone();
     let (proxies, clients_max) = (document.server.proxies, document.server.max.clients);
     match &document.store {
         StoreSettings::Embedded => {
-            let embedded =
-                Embedded { proxies, session_secrets, clients_max, ..Embedded::new(document.policy) };
+            let embedded = Embedded {
+                proxies,
+                session_secrets,
+                previous_secrets,
+                clients_max,
+                ..Embedded::new(document.policy)
+            };
             embedded.open(dir, secret, progress).map_err(StoreError::Embedded)
         }
         StoreSettings::Redis { url, .. } => {
@@ -48,6 +54,7 @@ pub(crate) async fn open(
                 policy: document.policy,
                 proxies,
                 session_secrets,
+                previous_secrets,
                 address,
                 link: redis,
                 spool: SpoolSettings::default(),

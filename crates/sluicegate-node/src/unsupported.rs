@@ -1,7 +1,7 @@
 //! What a policy asks for and this build cannot do. It is refused, never ignored: a policy that exports usage or sends
 //! alerts is a promise to someone.
 
-use sluicegate_core::policy::{Document, Policy, RedisLayout, StoreSettings};
+use sluicegate_core::policy::{Document, JwksSource, Policy, RedisLayout, StoreSettings};
 
 /// The settings of this document that need a feature this build lacks, as sentences.
 pub(crate) fn settings(document: &Document) -> Vec<String> {
@@ -15,6 +15,14 @@ pub(crate) fn policy(policy: &Policy) -> Vec<String> {
     let mut missing = Vec::new();
     if policy.ledger.export.is_some() && !cfg!(feature = "export") {
         missing.push(lacks("`ledger.export`", "export"));
+    }
+    if let Some(jwt) = &policy.identity.jwt {
+        if !sluicegate_engine::jwt::IS_BUILT {
+            missing.push(lacks("`identity.jwt`", "jwt"));
+        }
+        if matches!(&jwt.jwks, JwksSource::Url(url) if url.as_str().starts_with("https:")) {
+            missing.extend(tls_for("`identity.jwt.jwks` with https"));
+        }
     }
     let webhook = policy.alerts.webhook.as_ref();
     if webhook.is_some_and(|url| url.as_str().starts_with("https:")) {

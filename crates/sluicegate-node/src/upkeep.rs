@@ -29,6 +29,9 @@ const SAVE_EVERY: Duration = Duration::from_secs(10);
 /// How often idle meters are forgotten, in saves.
 const SWEEP_EVERY: u64 = 6;
 
+/// How often it is written when keys were last used.
+const WRITE_USED_EVERY: Duration = Duration::from_secs(10);
+
 /// How often records are counted, and hours closed.
 const TEND_EVERY: Duration = Duration::from_secs(2);
 /// How often the records so far are signed, in rounds of the above.
@@ -49,6 +52,7 @@ const SEAL_SHOWN_EVERY: u64 = 24;
 pub(crate) struct Upkeep {
     threads: Vec<(Sender<()>, JoinHandle<()>)>,
     runtime: BackgroundRuntime,
+    engine: Arc<Engine>,
 }
 
 /// A runtime of its own for the background work: it does not end with the runtime of the application, and when it is
@@ -95,6 +99,11 @@ impl Upkeep {
         let alerts =
             thread("sluicegate-alerts", LOOK_EVERY, Arc::clone(engine), move |engine: &Engine, _| {
                 handle.block_on(engine.tend_alerts(engine.now()));
+                if let Err(error) = handle.block_on(engine.note_access(engine.now(), false)) {
+                    tracing::warn!(
+                        "refused sign-ins and give-backs could not be entered into the audit: {error}"
+                    );
+                }
             })?;
         let mut saving = Trouble::new("meters could not be saved, and will be counted from the spool");
         let saves =
@@ -119,8 +128,10 @@ impl Upkeep {
         handle.spawn(async move { claims.keep_claims().await });
         handle.spawn(async move { thresholds.keep_thresholds().await });
         handle.spawn(ask_store_time(Arc::clone(engine)));
+        handle.spawn(crate::jwks::keep(Arc::clone(engine)));
+        handle.spawn(write_used(Arc::clone(engine)));
         handle.spawn(set_right_after_steps(Arc::clone(books)));
-        Ok(Self { threads: vec![beat, saves, tends, alerts], runtime })
+        Ok(Self { threads: vec![beat, saves, tends, alerts], runtime, engine: Arc::clone(engine) })
     }
 
     /// Stops, after what is being done is done.
@@ -130,6 +141,14 @@ impl Upkeep {
             if thread.join().is_err() {
                 tracing::error!("an upkeep thread has panicked");
             }
+        }
+        let (handle, engine) = (self.runtime.handle(), self.engine);
+        // On a thread of its own: this one may run tasks of another runtime.
+        let written = std::thread::spawn(move || {
+            handle.block_on(async { tokio::time::timeout(END_MAX, engine.directory().flush_used()).await })
+        });
+        if !matches!(written.join(), Ok(Ok(Ok(())))) {
+            tracing::warn!("when keys were last used could not be written");
         }
         // An export or a delivery that is cut off here is tried again by the next start.
         drop(self.runtime);
@@ -207,6 +226,17 @@ async fn ask_store_time(engine: Arc<Engine>) {
     while engine.is_shared() {
         ticks.tick().await;
         engine.ask_store_time().await;
+    }
+}
+
+/// Writes when keys were last used, for as long as it is polled.
+async fn write_used(engine: Arc<Engine>) {
+    let mut writing = Trouble::new("when keys were last used could not be written, and is tried again");
+    let mut ticks = tokio::time::interval(WRITE_USED_EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        writing.note(engine.directory().flush_used().await);
     }
 }
 

@@ -25,8 +25,10 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
+use sluicegate_core::policy::Permissions;
 use sluicegate_engine::Engine;
 
+use crate::access::Access;
 use crate::listen::{Answers, Peer};
 pub use reply_body::ReplyBody;
 use sessions::Verifying;
@@ -39,12 +41,19 @@ pub type Reply = Response<ReplyBody>;
 pub struct DecisionService {
     engine: Arc<Engine>,
     verifying: Arc<Verifying>,
+    access: Access,
 }
 
 impl DecisionService {
-    /// The API over this engine.
+    /// The API over this engine. Nobody needs a token, and nobody without one may vouch or give back.
     pub fn new(engine: Arc<Engine>) -> Self {
-        Self { engine, verifying: Arc::default() }
+        Self { engine, verifying: Arc::default(), access: Access::open(Permissions::NONE) }
+    }
+
+    /// The same for these callers.
+    #[must_use]
+    pub fn with_access(self, access: Access) -> Self {
+        Self { access, ..self }
     }
 
     /// Answers one request, of this peer if it is known.
@@ -52,7 +61,7 @@ impl DecisionService {
     where
         B: Body<Data = Bytes, Error: Send> + Unpin + Send + 'static,
     {
-        routes::answer(&self.engine, &self.verifying, request, peer).await
+        routes::answer(&self.engine, &self.verifying, self.access, request, peer).await
     }
 }
 

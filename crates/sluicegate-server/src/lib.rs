@@ -4,6 +4,7 @@
 //!
 //! They are siblings that never see each other: each asks the engine, and renders what it says.
 
+mod access;
 pub mod decision;
 mod field;
 pub mod gateway;
@@ -11,3 +12,5 @@ mod keep;
 pub mod listen;
 pub mod resp;
 pub mod shape;
+
+pub use access::Access;

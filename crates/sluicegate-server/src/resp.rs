@@ -20,19 +20,26 @@ mod waiting;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
+use sluicegate_core::policy::Permissions;
 use sluicegate_engine::Engine;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::{TlsAcceptor, TlsStream};
 
 pub use auth::Password;
 
-use crate::listen::{Listener, Places, ServeSettings, Shutdown, accept};
+use crate::access::Access;
+use crate::listen::{Acceptor, Listener, ServeSettings, Shutdown, TlsCell, Wire, accept};
 
 /// What all connections of the listener have in common.
 #[derive(Debug)]
 pub struct RespService {
     engine: Arc<Engine>,
-    /// What has to be said first; nothing: whoever connects may ask.
+    /// What has to be said first, unless a token is; nothing: no password opens this.
     password: Option<Password>,
+    access: Access,
     /// The number of the next connection.
     ids: AtomicU64,
 }
@@ -40,21 +47,42 @@ pub struct RespService {
 impl RespService {
     /// The commands over this engine.
     pub fn new(engine: Arc<Engine>, password: Option<Password>) -> Self {
-        Self { engine, password, ids: AtomicU64::new(1) }
+        Self { engine, password, access: Access::open(Permissions::NONE), ids: AtomicU64::new(1) }
+    }
+
+    /// The same for these callers.
+    #[must_use]
+    pub fn with_access(self, access: Access) -> Self {
+        Self { access, ..self }
     }
 }
 
 /// Serves until the end begins, then until the last command is answered or the time for that is over.
 pub async fn serve(listener: Listener, settings: ServeSettings, service: RespService, shutdown: Shutdown) {
-    let places = Places { connections_max: settings.connections_max, drain: settings.drain };
+    let acceptor = Acceptor::new(&settings);
     let waits = connection::Waits::of(&settings);
     let service = Arc::new(service);
-    accept(listener, places, &shutdown, |stream, _, place| {
-        let (service, shutdown) = (Arc::clone(&service), shutdown.clone());
+    let (tls, handshake) = (settings.tls.clone(), settings.header);
+    accept(listener, acceptor, &shutdown, |stream, peer, place| {
+        let (service, shutdown, tls) = (Arc::clone(&service), shutdown.clone(), tls.clone());
         tokio::spawn(async move {
-            connection::serve(stream, &service, waits, &shutdown).await;
+            if let Some(wire) = open(stream, tls.as_deref(), handshake).await {
+                place.opened();
+                // Clients of Redis keep connections for as long as they run: an idle one is no sign of anything.
+                place.conn.becomes_tunnel();
+                connection::serve(wire, peer.ip(), &service, waits, &shutdown).await;
+            }
             drop(place);
         });
     })
     .await;
+}
+
+/// The connection, after the handshake of TLS where there is one.
+async fn open(stream: TcpStream, tls: Option<&TlsCell>, handshake: Duration) -> Option<Wire> {
+    // Answers are written whole: nothing is gained by waiting for more.
+    stream.set_nodelay(true).ok()?;
+    let Some(cell) = tls else { return Some(Wire::Plain(stream)) };
+    let accepted = timeout(handshake, TlsAcceptor::from(cell.current()).accept(stream)).await;
+    Some(Wire::Tls(Box::new(TlsStream::Server(accepted.ok()?.ok()?))))
 }

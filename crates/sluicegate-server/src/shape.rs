@@ -31,7 +31,7 @@ pub enum Malformed {
     PathRelative,
     /// The path has `.` or `..` as a part, plain or encoded.
     PathDots,
-    /// The path has two slashes in a row.
+    /// The path has two slashes in a row, or a part that begins with `;`.
     PathEmptySegment,
     /// The path has a slash or a backslash in encoded form, or a backslash.
     PathEncodedSlash,
@@ -55,7 +55,9 @@ impl fmt::Display for Malformed {
             Self::MethodSmall => "The request's method has small letters.",
             Self::PathRelative => "The request's path does not start with a slash.",
             Self::PathDots => "The request's path has . or .. as a part.",
-            Self::PathEmptySegment => "The request's path has two slashes in a row.",
+            Self::PathEmptySegment => {
+                "The request's path has two slashes in a row, or a part that begins with a semicolon."
+            }
             Self::PathEncodedSlash => "The request's path has a backslash, or an encoded slash or backslash.",
             Self::PathControl => "The request's path has an encoded control character.",
             Self::PathPercent => {
@@ -161,6 +163,7 @@ fn check_segment(segment: &[u8]) -> Result<(), Malformed> {
     let mut dots = Some(0_u8);
     let mut bytes = segment.iter();
     let mut ended = false;
+    let mut first = true;
     while let Some(&byte) = bytes.next() {
         let decoded = match byte {
             b'%' => {
@@ -181,10 +184,13 @@ fn check_segment(segment: &[u8]) -> Result<(), Malformed> {
         };
         match decoded {
             b'.' if !ended => dots = dots.and_then(|dots| dots.checked_add(1)),
+            // Who cuts off parameters is left with an empty segment.
+            b';' if first => return Err(Malformed::PathEmptySegment),
             b';' => ended = true,
             _ if !ended => dots = None,
             _ => {}
         }
+        first = false;
     }
     if matches!(dots, Some(1 | 2)) { Err(Malformed::PathDots) } else { Ok(()) }
 }

@@ -11,6 +11,7 @@ mod embedded;
 pub(crate) mod error;
 pub(crate) mod field;
 pub(crate) mod key;
+pub(crate) mod limited;
 mod look;
 pub(crate) mod makings;
 pub(crate) mod note;
@@ -18,8 +19,11 @@ pub(crate) mod page;
 mod pool;
 mod reads;
 pub(crate) mod record;
+pub(crate) mod restrictions;
 pub(crate) mod scopes;
 pub(crate) mod serial;
+mod tokens;
+pub(crate) mod used;
 mod writes;
 
 pub use account::{Account, AccountId, LookedAccount, PlanMemo, Standing};
@@ -29,8 +33,12 @@ pub use field::{CustomBody, DisplayName, FieldError, ZoneName, billing_day};
 pub use key::{Key, Looked, Verified};
 pub use note::{Deed, Note};
 pub use page::{Cursor, Page, PageLimit, Paged};
-pub use record::{AccountRecord, AuditRecord, KeyRecord, NewAccount, NewKey, Writer};
+pub use record::{AccountRecord, AuditRecord, KeyRecord, KeyUpdate, NewAccount, NewKey, Writer};
+pub use restrictions::{
+    ActiveRestrictions, AllowedIps, AllowedOrigins, KeyLimits, KeyPlanMemo, KeyRestrictions,
+};
 pub use scopes::Scopes;
+use used::UsedKeys;
 
 use crate::database::Database;
 use crate::hash::HomeHasher;
@@ -45,6 +53,7 @@ use crate::redis::link::Link;
 pub struct Directory {
     keys: KeyHasher,
     kind: Kind,
+    used: UsedKeys,
 }
 
 /// Where they are kept.
@@ -67,7 +76,8 @@ impl Directory {
         keys: KeyHasher,
         memory: StoreMemory,
     ) -> Result<Self, StoreError> {
-        Ok(Self { keys, kind: Kind::Embedded(Embedded::open(database, homes, memory)?) })
+        let kind = Kind::Embedded(Embedded::open(database, homes, memory)?);
+        Ok(Self { keys, kind, used: UsedKeys::default() })
     }
 
     /// The directory in a Redis that several nodes share, over a link that is up. Every node must have the same secret.
@@ -79,7 +89,7 @@ impl Directory {
         limits: CacheLimits,
     ) -> Result<Self, StoreError> {
         let own = RedisDirectory::open(link, homes, &keys, limits, StoreMemory::forgetful()).await?;
-        Ok(Self { keys, kind: Kind::Redis(own) })
+        Ok(Self { keys, kind: Kind::Redis(own), used: UsedKeys::default() })
     }
 
     /// The same, if it is the store that is remembered. The database is that of this node alone.
@@ -94,7 +104,7 @@ impl Directory {
             embedded::refuse_other_kind(database, StoreKind::Redis)?;
         }
         let own = RedisDirectory::open(link, homes, &keys, limits, memory).await?;
-        Ok(Self { keys, kind: Kind::Redis(own) })
+        Ok(Self { keys, kind: Kind::Redis(own), used: UsedKeys::default() })
     }
 
     /// Whether a change is seen at once, whoever makes it.

@@ -5,8 +5,9 @@
 //! ledger knows the accounts of that store by their serials.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
@@ -223,7 +224,8 @@ impl StoreMemory {
         let Some(path) = &self.path else { return Ok(()) };
         let unfinished = path.with_extension("new");
         let write = || -> io::Result<()> {
-            let mut file = File::create(&unfinished)?;
+            let mut options = fs::OpenOptions::new();
+            let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
             writeln!(file, "{}", text(remembered))?;
             file.sync_all()?;
             fs::rename(&unfinished, path)

@@ -22,7 +22,7 @@ impl fmt::Display for NoRandomness {
 
 impl std::error::Error for NoRandomness {}
 
-pub(crate) use base62::random as random_base62;
+pub(crate) use base62::{CRC_LENGTH, crc, random as random_base62};
 
 pub use sluicegate_core::key_env::KeyEnv;
 
@@ -111,7 +111,7 @@ const ID_END: usize = PREFIX_LENGTH + KeyId::LENGTH;
 const SECRET_LENGTH: usize = 32;
 const BODY_LENGTH: usize = ID_END + 1 + SECRET_LENGTH;
 /// How many characters the text of a key has.
-pub const KEY_LENGTH: usize = BODY_LENGTH + base62::CRC_LENGTH;
+pub const KEY_LENGTH: usize = BODY_LENGTH + CRC_LENGTH;
 
 impl<'t> PresentedKey<'t> {
     /// The key that this text is, or why it is none. Touches nothing but the text.
@@ -126,8 +126,8 @@ impl<'t> PresentedKey<'t> {
         if !base62::is_base62(&bytes[ID_END + 1..]) {
             return Err(BadKey::Form);
         }
-        let (body, crc) = bytes.split_at(BODY_LENGTH);
-        if base62::crc(body) != crc { Err(BadKey::Checksum) } else { Ok(Self { env, id, text }) }
+        let (body, checksum) = bytes.split_at(BODY_LENGTH);
+        if crc(body) != checksum { Err(BadKey::Checksum) } else { Ok(Self { env, id, text }) }
     }
 
     /// The whole text, secret included.
@@ -151,8 +151,8 @@ pub(crate) fn make(env: KeyEnv, id: KeyId) -> Result<SecretText, NoRandomness> {
     text.push_str(id.as_str());
     text.push('_');
     text.extend(secret.iter().copied().map(char::from));
-    let crc = base62::crc(text.as_bytes());
-    text.extend(crc.iter().copied().map(char::from));
+    let checksum = crc(text.as_bytes());
+    text.extend(checksum.iter().copied().map(char::from));
     secret.fill(0);
     std::hint::black_box(&secret);
     Ok(SecretText::new(text))

@@ -23,3 +23,7 @@ pub mod key_text;
 pub mod meters;
 #[cfg(not(loom))]
 pub mod redis;
+#[cfg(not(loom))]
+pub mod subject_key;
+#[cfg(not(loom))]
+pub mod token;

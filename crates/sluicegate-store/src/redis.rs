@@ -14,6 +14,7 @@ mod kept_script;
 pub mod link;
 mod meters;
 mod permits;
+mod pressure;
 mod time_bound;
 mod wire;
 
@@ -26,4 +27,5 @@ pub use meters::{
     Applied, Ask, CallError, HomeCall, Meters, NameUse, NodeId, RequestName, Resolved, Seq, Settled,
 };
 pub use permits::{PermitClaim, PermitClaims};
+pub use pressure::SharedPressure;
 pub use time_bound::TimeBound;

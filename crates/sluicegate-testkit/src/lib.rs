@@ -4,10 +4,12 @@
 pub mod bucket;
 pub mod chaos;
 pub mod dice;
+pub mod express;
 pub mod faketime;
 #[cfg(feature = "grpc")]
 pub mod grpc;
 pub mod http;
+pub mod jwt;
 pub mod model;
 pub mod port;
 pub mod proxies;

@@ -1,5 +1,5 @@
 //! The Python that `scripts/test` makes: with DuckDB, a server that speaks as S3 does, what drives a browser, and
-//! clients of Redis and gRPC.
+//! clients of Redis, gRPC and HTTP/2.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub fn program() -> PathBuf {
     let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let named = named.map(PathBuf::from).filter(|path| path.is_file());
     named.expect(
-        "SLUICEGATE_PYTHON names no Python with duckdb, moto[server], playwright, redis and grpcio: run \
+        "SLUICEGATE_PYTHON names no Python with duckdb, moto[server], playwright, redis, grpcio and h2: run \
          scripts/test, which makes one",
     )
 }

@@ -9,7 +9,7 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use sluicegate_core::grpc_status;
 
-use crate::grpc::Protocol;
+use crate::grpc::{Protocol, UploadFault};
 use crate::guard::InFlight;
 
 pin_project! {
@@ -20,6 +20,7 @@ pin_project! {
         kind: Kind<B>,
         held: Option<InFlight>,
         protocol: Protocol,
+        fault: Option<UploadFault>,
     }
 }
 
@@ -33,14 +34,19 @@ pin_project! {
 }
 
 impl<B> GuardedBody<B> {
-    pub(crate) fn inner(body: B, held: Option<InFlight>, protocol: Protocol) -> Self {
-        Self { kind: Kind::Inner { body }, held, protocol }
+    pub(crate) fn inner(
+        body: B,
+        held: Option<InFlight>,
+        protocol: Protocol,
+        fault: Option<UploadFault>,
+    ) -> Self {
+        Self { kind: Kind::Inner { body }, held, protocol, fault }
     }
 
     /// A body that is there already.
     pub fn text(text: Bytes) -> Self {
         let text = Some(text).filter(|text| !text.is_empty());
-        Self { kind: Kind::Text { text }, held: None, protocol: Protocol::Http }
+        Self { kind: Kind::Text { text }, held: None, protocol: Protocol::Http, fault: None }
     }
 }
 
@@ -63,7 +69,12 @@ impl<B: Body<Data = Bytes>> Body for GuardedBody<B> {
             && grpc_status::is_server_failure(trailers)
         {
             // The status of a gRPC call with an answer stands in its trailers.
-            held.answered(StatusCode::INTERNAL_SERVER_ERROR);
+            let is_callers = this.fault.as_ref().is_some_and(UploadFault::is_callers);
+            held.answered(if is_callers {
+                StatusCode::BAD_REQUEST
+            } else {
+                StatusCode::INTERNAL_SERVER_ERROR
+            });
         }
         if let Poll::Ready(None | Some(Err(_))) = polled {
             // Not when the connection gets round to dropping the body: the slot is free with the last byte.

@@ -23,7 +23,8 @@ pub(crate) fn denial<B>(
         retry_after_ms: denial.retry_after.as_millis_ceil(),
         decision_id: Some(&decision.id.text()),
     };
-    let mut response = denied_response(&denied, call);
+    let detail = sluicegate_engine::problem::detail_of(decision, denial);
+    let mut response = denied_because(&denied, &detail, call);
     let headers = response.headers_mut();
     headers.extend(decision.headers().to_http());
     if denial.error == sluicegate_core::answer::ErrorCode::MissingKey {
@@ -33,6 +34,7 @@ pub(crate) fn denial<B>(
 }
 
 /// A denial as a gRPC status, or else as a problem document.
+#[cfg(feature = "remote")]
 pub(crate) fn denied_response<B>(denied: &Denied<'_>, call: Option<GrpcCall>) -> Response<GuardedBody<B>> {
     denied_because(denied, &document::detail(denied.error, denied.limit), call)
 }

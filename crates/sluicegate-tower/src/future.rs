@@ -5,13 +5,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use crate::body::GuardedBody;
-use crate::grpc::{Protocol, RefusalStatus};
+use crate::grpc::{Protocol, RefusalStatus, UploadFault};
 use crate::merge::merge;
 use crate::passing::{Carried, Passing};
 
@@ -83,7 +83,13 @@ where
                     let response = ready!(call.poll(context));
                     let mut carried = carried.take();
                     end_passage(carried.as_mut(), response.as_ref().ok());
-                    return Poll::Ready(response.map(|response| answer(response, carried)));
+                    return Poll::Ready(match response {
+                        Ok(response) => Ok(answer(response, carried)),
+                        Err(error) => {
+                            no_answer(carried);
+                            Err(error)
+                        }
+                    });
                 }
                 StageProjection::Ready { response } => {
                     return match response.take() {
@@ -108,6 +114,14 @@ fn end_passage<R>(carried: Option<&mut Carried>, response: Option<&Response<R>>)
 #[cfg(not(feature = "embedded"))]
 fn end_passage<R>(_: Option<&mut Carried>, _: Option<&Response<R>>) {}
 
+/// The service has failed while the caller waits: that counts as a 5xx, so that quota is given back where the plan says
+/// so, and a repeat is free where nothing else was delivered.
+fn no_answer(carried: Option<Carried>) {
+    if let Some(held) = carried.and_then(|carried| carried.held) {
+        held.answered(StatusCode::BAD_GATEWAY);
+    }
+}
+
 /// The service's answer, with what the limits say.
 fn answer<R>(mut response: Response<R>, carried: Option<Carried>) -> Response<GuardedBody<R>> {
     let mut held = None;
@@ -125,5 +139,6 @@ fn answer<R>(mut response: Response<R>, carried: Option<Carried>) -> Response<Gu
         }
         held = carried.held;
     }
-    response.map(|body| GuardedBody::inner(body, held, protocol))
+    let fault = response.extensions_mut().remove::<UploadFault>();
+    response.map(|body| GuardedBody::inner(body, held, protocol, fault))
 }

@@ -3,6 +3,9 @@
 //! A gRPC client reads the status of a call from `grpc-status`, never from a body. So a refusal is HTTP 200 with its
 //! status among the headers and nothing after them.
 
+use std::fmt;
+use std::sync::Arc;
+
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use sluicegate_core::grpc_status::{self, GrpcCode};
@@ -109,6 +112,23 @@ impl RefusalStatus {
             return StatusCode::INTERNAL_SERVER_ERROR;
         }
         status
+    }
+}
+
+/// How the body of a request went on its way to the service, seen while the answer is read.
+pub trait UploadState: fmt::Debug + Send + Sync {
+    /// Whether the caller broke it off, or sent more than is allowed.
+    fn is_callers_fault(&self) -> bool;
+}
+
+/// Watches the body of a gRPC call, in the extensions of its answer. The status of a call may come long after its head:
+/// a failure that follows a body which the caller broke is the caller's, and gives nothing back.
+#[derive(Clone, Debug)]
+pub struct UploadFault(pub Arc<dyn UploadState>);
+
+impl UploadFault {
+    pub(crate) fn is_callers(&self) -> bool {
+        self.0.is_callers_fault()
     }
 }
 

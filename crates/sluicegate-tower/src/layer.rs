@@ -13,7 +13,7 @@ use sluicegate_engine::{
     Answer, CallerRequest, Credential, Decision, Engine, Front, Hold, Purpose, Unsettled,
     identify::NameHeader,
 };
-use sluicegate_node::Node;
+use sluicegate_node::{ConnTrust, Node};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -209,6 +209,20 @@ fn asked<'r>(engine: &Engine, parts: &'r Parts, name: &'r NameHeader<'r>, asks: 
     }
 }
 
+/// What only the gateway does with a request that was decided on: service tokens are not for the upstream, and the
+/// connection remembers how its requests fared, for when places run short.
+fn gateway_only<B>(engine: &Engine, decision: &Decision, request: &mut Request<B>) {
+    request.headers_mut().remove(engine.policy().policy().identity.service_token.as_str());
+    if let Some(peer) = request.extensions().get::<sluicegate_node::Peer>() {
+        let trust = match (&decision.answer, &decision.account) {
+            (_, Some(_)) => ConnTrust::Known,
+            (Answer::Denied(_), None) => ConnTrust::Refused,
+            (_, None) => ConnTrust::Unknown,
+        };
+        peer.trust().set(trust);
+    }
+}
+
 /// The request as the service gets it, or the answer if it does not.
 fn pass<B, R>(
     engine: &Arc<Engine>,
@@ -218,6 +232,9 @@ fn pass<B, R>(
 ) -> Passing<B, R> {
     if let Some(noted) = request.extensions().get::<DecisionSlot>() {
         noted.set(&decision);
+    }
+    if front == Front::Gateway {
+        gateway_only(engine, &decision, &mut request);
     }
     if let Answer::Denied(reason) = &decision.answer {
         return Passing::Denied(Box::new(denial(

@@ -177,7 +177,7 @@ pub use sluicegate_client::DecisionClient;
 #[doc(hidden)]
 pub mod gateway {
     pub use crate::decision_slot::{DecisionSlot, DecisionSummary};
-    pub use crate::grpc::{GrpcCall, GrpcRefusal, RefusalStatus};
+    pub use crate::grpc::{GrpcCall, GrpcRefusal, RefusalStatus, UploadFault, UploadState};
     #[cfg(feature = "embedded")]
     pub use crate::layer::RouteUpstream;
 }

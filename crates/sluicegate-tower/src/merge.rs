@@ -49,6 +49,9 @@ static FAMILIES: [Family; 4] = [
     Family { fields: &X_QUOTA, remaining: 2 },
 ];
 
+/// Only Sluicegate says what is left of what was sold.
+const OURS_ALONE: &str = "x-quota-";
+
 /// Puts our lines into the headers of an answer.
 pub(crate) fn merge(headers: &mut HeaderMap, said: &Said) {
     // Nearly no service speaks of limits, and then ours stand.
@@ -56,6 +59,7 @@ pub(crate) fn merge(headers: &mut HeaderMap, said: &Said) {
         said.put_into(headers);
         return;
     }
+    remove_ours_alone(headers);
     let lines = said.lines();
     let kept: Vec<&Family> = FAMILIES.iter().filter(|family| is_stricter(family, headers, &lines)).collect();
     for family in &FAMILIES {
@@ -72,10 +76,17 @@ pub(crate) fn merge(headers: &mut HeaderMap, said: &Said) {
     }
 }
 
+/// Removes what the service says in our name. It may be stricter about rates, which are about its own load.
+fn remove_ours_alone(headers: &mut HeaderMap) {
+    let is_ours = |name: &&HeaderName| name.as_str().starts_with(OURS_ALONE);
+    let theirs: Vec<HeaderName> = headers.keys().filter(is_ours).cloned().collect();
+    theirs.iter().for_each(|name| drop(headers.remove(name)));
+}
+
 /// Whether a header begins as those of the families do: one look at each of the few that an answer has.
 fn may_be_ours(name: &HeaderName) -> bool {
     let name = name.as_str();
-    name.starts_with("ratelimit") || name.starts_with("x-ratelimit-") || name.starts_with("x-quota-")
+    name.starts_with("ratelimit") || name.starts_with("x-ratelimit-") || name.starts_with(OURS_ALONE)
 }
 
 /// Whether the service leaves less than we do. What cannot be read promises nothing, and is replaced.

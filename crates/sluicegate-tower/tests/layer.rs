@@ -17,6 +17,7 @@ use sluicegate_core::time::Timestamp;
 use sluicegate_engine::{Clock, Embedded, Engine};
 use sluicegate_store::directory::{AccountId, DisplayName, NewAccount, NewKey, Scopes, Writer};
 use sluicegate_store::key_text::KeyEnv;
+use sluicegate_tower::gateway::{UploadFault, UploadState};
 use sluicegate_tower::{Decision, GuardedBody, InFlight, Mode, SluicegateLayer};
 use tempfile::TempDir;
 use tower_layer::Layer as _;
@@ -256,6 +257,83 @@ async fn a_failed_call_is_given_back_where_the_plan_says_so() {
     drop(place.send(place.get("/")).await);
     place.inner.seen.lock().clear();
     assert_eq!(place.used("quota").await, 1);
+}
+
+/// A service that gives no answer, and one that does not get as far while its caller waits.
+#[tokio::test]
+async fn a_service_without_an_answer_gives_back_what_the_plan_says_and_a_caller_that_goes_away_gets_nothing()
+{
+    let place = Place::new(PLANS, "kind").await;
+    let layer = SluicegateLayer::new(Arc::clone(&place.engine));
+    let request = || place.get("/").body(()).unwrap();
+    let broken = tower::service_fn(async |_: Request<()>| {
+        Err::<Response<Full<Bytes>>, _>(std::io::Error::other("no connection"))
+    });
+    let failed = layer.layer(broken).call(request()).await;
+    assert_eq!(failed.err().unwrap().to_string(), "no connection");
+    assert_eq!(place.used("quota").await, 0);
+    let hanging = tower::service_fn(async |_: Request<()>| {
+        std::future::pending::<Result<Response<Full<Bytes>>, Infallible>>().await
+    });
+    let waiting = layer.layer(hanging).call(request());
+    tokio::select! {
+        biased;
+        _ = waiting => panic!("the service answered"),
+        () = tokio::task::yield_now() => {}
+    }
+    assert_eq!(place.used("quota").await, 1);
+}
+
+/// A body of which the caller has broken off, or not.
+#[derive(Debug)]
+struct Broken(bool);
+
+impl UploadState for Broken {
+    fn is_callers_fault(&self) -> bool {
+        self.0
+    }
+}
+
+#[tokio::test]
+async fn a_grpc_failure_after_a_body_that_its_caller_broke_gives_nothing_back() {
+    let place = Place::new(PLANS, "kind").await;
+    let layer = SluicegateLayer::of_gateway(Arc::clone(&place.engine));
+    for (broken, used) in [(false, 0), (true, 1)] {
+        let service = tower::service_fn(move |_: Request<()>| async move {
+            let trailers = HeaderMap::from_iter([("grpc-status".parse().unwrap(), "13".parse().unwrap())]);
+            let body = Full::from("message").with_trailers(ready(Some(Ok(trailers))));
+            let mut response = Response::new(body);
+            response.extensions_mut().insert(UploadFault(Arc::new(Broken(broken))));
+            Ok::<_, Infallible>(response)
+        });
+        let call = Request::post("/pkg.Service/Method").header("content-type", "application/grpc");
+        let call = call.header("x-api-key", &place.key).body(()).unwrap();
+        let answer = layer.layer(service).call(call).await.unwrap();
+        answer.into_body().collect().await.unwrap();
+        assert_eq!(place.used("quota").await, used);
+    }
+}
+
+#[tokio::test]
+async fn a_repeat_after_no_answer_is_free() {
+    let place = Place::new("tiers: {wide: {rate: 100, burst: 100, quota: 9}}", "wide").await;
+    let layer = SluicegateLayer::new(Arc::clone(&place.engine));
+    let post = || {
+        let post = Request::post("/orders").header("x-api-key", &place.key).header("idempotency-key", "a");
+        post.body(()).unwrap()
+    };
+    let broken = tower::service_fn(async |_: Request<()>| {
+        Err::<Response<Full<Bytes>>, _>(std::io::Error::other("no connection"))
+    });
+    for _ in 0..2 {
+        assert!(layer.layer(broken).call(post()).await.is_err());
+        assert_eq!(place.used("quota").await, 1);
+    }
+    for expected in [1, 2] {
+        drop(layer.layer(place.inner.clone()).call(post()).await.unwrap());
+        place.inner.seen.lock().clear();
+        assert_eq!(place.used("quota").await, expected);
+    }
 }
 
 #[tokio::test]

@@ -51,6 +51,10 @@ impl AdminClient {
         self.ask(Method::PUT, path, Content::Json(body), Patience::Usual)
     }
 
+    pub(crate) fn patch(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+        self.ask(Method::PATCH, path, Content::Json(body), Patience::Usual)
+    }
+
     pub(crate) fn delete(&self, path: &str) -> anyhow::Result<Value> {
         self.ask(Method::DELETE, path, Content::Nothing, Patience::Usual)
     }

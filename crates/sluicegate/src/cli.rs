@@ -10,6 +10,7 @@ mod clock;
 mod directory;
 mod explain;
 mod key;
+mod token;
 mod top;
 mod usage;
 
@@ -33,7 +34,8 @@ pub(crate) use client::{Client, ClientReset, ClientShow};
 pub(crate) use clock::Clock;
 pub(crate) use directory::{Directory, DirectoryAdopt};
 pub(crate) use explain::Explain;
-pub(crate) use key::{Key, KeyCreate, KeyList, KeyRevoke, KeyRotate, KeyShow};
+pub(crate) use key::{Key, KeyCreate, KeyList, KeyRestrictions, KeyRevoke, KeyRotate, KeyShow, KeyUpdate};
+pub(crate) use token::{Token, TokenCreate, TokenRevoke};
 pub(crate) use top::Top;
 pub(crate) use usage::{Against, ExportFormat, Period, Usage, UsageExport, UsageReconcile, UsageShow};
 
@@ -90,6 +92,15 @@ Example:
 Example:
   sluicegate key create acme --name production")]
     Key(Key),
+
+    /// Create, list and revoke the named tokens of people and programs.
+    #[command(
+        subcommand,
+        after_help = "\
+Example:
+  sluicegate token create prometheus --role metrics"
+    )]
+    Token(Token),
 
     /// Take over the store of accounts and keys as a whole.
     #[command(subcommand)]

@@ -16,6 +16,7 @@ mod explain;
 mod key;
 mod ready;
 mod serve;
+mod token;
 mod top;
 mod usage;
 
@@ -26,6 +27,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<Exit> {
         Command::Config(command) => config::run(command),
         Command::Account(command) => account::run(command),
         Command::Key(command) => key::run(command),
+        Command::Token(command) => token::run(command),
         Command::Directory(command) => directory::run(command),
         Command::Block(command) => block::run(command),
         Command::Client(command) => client::run(command),

@@ -4,10 +4,14 @@
 pub(crate) const ADMIN_TOKEN: &str = "SLUICEGATE_ADMIN_TOKEN";
 /// The secret from which hashes and signatures are made.
 pub(crate) const SECRET: &str = "SLUICEGATE_SECRET";
+/// The secrets before that, separated by blanks, the newest first: what was made with them is still accepted.
+pub(crate) const SECRET_PREVIOUS: &str = "SLUICEGATE_SECRET_PREVIOUS";
 /// The secrets that sessions are signed with: the first one signs, what any of them signed is accepted.
 pub(crate) const SESSION_SECRET: &str = "SLUICEGATE_SESSION_SECRET";
 /// What clients of Redis have to say before they are answered.
 pub(crate) const RESP_PASSWORD: &str = "SLUICEGATE_RESP_PASSWORD";
+/// The token that the decision API is asked with.
+pub(crate) const DECISION_TOKEN: &str = "SLUICEGATE_DECISION_TOKEN";
 /// The key that a check is asked with.
 pub(crate) const KEY: &str = "SLUICEGATE_KEY";
 /// The service token that a check is asked with.

@@ -75,7 +75,7 @@ pub(crate) async fn limits(
 ) -> Result<Json<Limits>, Problem> {
     let directory = admin.engine.directory();
     let account = directory.account(id.as_str()).await?.ok_or_else(|| Problem::not_found(What::Account))?;
-    let keys = usable_keys(directory, &id).await?;
+    let keys = usable_keys(directory, &id, call.now).await?;
     let limits = admin.engine.limits_of(&account, &numbers(&keys), call.now).await?;
     Ok(Json(Limits::of(limits, &keys)))
 }
@@ -90,7 +90,7 @@ impl Limits {
         let directory = admin.engine.directory();
         let account = directory.account(record.id.as_str()).await?;
         let account = account.ok_or_else(|| Problem::not_found(What::Account))?;
-        let keys = usable_keys(directory, &record.id).await?;
+        let keys = usable_keys(directory, &record.id, now).await?;
         let limits = admin.engine.limits_under(record, &account, &numbers(&keys), now).await?;
         Ok(Self::of(limits, &keys))
     }
@@ -123,11 +123,16 @@ impl LimitBody {
 async fn usable_keys(
     directory: &Directory,
     account: &AccountId,
+    now: Timestamp,
 ) -> Result<BTreeMap<NonZeroU32, KeyId>, Problem> {
     let mut keys = BTreeMap::new();
     let mut page = Page { limit: PageLimit::new(u64::from(PageLimit::MAX))?, cursor: None };
     loop {
         let part = directory.list_keys(account.as_str(), page).await?;
+        for key in part.items.iter().filter(|key| key.restrictions.limits.is_some()) {
+            // From then on its own limits are shown with those of the account.
+            directory.key(key.id, now).await?;
+        }
         let usable = part.items.iter().filter(|key| key.revoked_at.is_none());
         let numbered = usable.filter_map(|key| Some((key.env.tag(NonZeroU32::new(key.number)?), key.id)));
         keys.extend(numbered.take(KEYS_MAX - keys.len()));

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use sluicegate_core::time::{Nanos, Timestamp};
+use sluicegate_store::token::{Role, TokenId};
 
 /// The most sessions at a time. Beyond them, the one that was idle longest ends.
 pub(crate) const SESSIONS_MAX: usize = 64;
@@ -72,8 +73,19 @@ impl fmt::Debug for SessionId {
 #[derive(Debug, Default)]
 pub(crate) struct Sessions(Vec<Session>);
 
+/// Who holds a token.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Holder {
+    /// What audit entries call them: the name of the token.
+    pub(crate) name: String,
+    pub(crate) role: Role,
+    /// The named token; nothing: the owner's, which is not kept in the store.
+    pub(crate) token: Option<TokenId>,
+}
+
 #[derive(Debug)]
 struct Session {
+    holder: Holder,
     hash: blake3::Hash,
     made: Timestamp,
     seen: Timestamp,
@@ -97,7 +109,11 @@ impl Session {
 
 impl Sessions {
     /// A new one.
-    pub(crate) fn open(&mut self, now: Timestamp) -> Result<(SessionId, Lasts), NoRandomness> {
+    pub(crate) fn open(
+        &mut self,
+        holder: Holder,
+        now: Timestamp,
+    ) -> Result<(SessionId, Lasts), NoRandomness> {
         let id = SessionId::random()?;
         self.forget(now);
         if self.0.len() >= SESSIONS_MAX
@@ -105,14 +121,14 @@ impl Sessions {
         {
             self.0.swap_remove(longest);
         }
-        let session = Session { hash: id.hash(), made: now, seen: now };
+        let session = Session { holder, hash: id.hash(), made: now, seen: now };
         let lasts = session.lasts();
         self.0.push(session);
         Ok((id, lasts))
     }
 
     /// The session of this id, which is used now; nothing if there is none, or none any more.
-    pub(crate) fn find(&mut self, id: SessionId, now: Timestamp) -> Option<Lasts> {
+    pub(crate) fn find(&mut self, id: SessionId, now: Timestamp) -> Option<(Lasts, Holder)> {
         self.forget(now);
         let hash = id.hash();
         let mut found = None;
@@ -120,7 +136,7 @@ impl Sessions {
         for session in &mut self.0 {
             if session.hash == hash {
                 session.seen = session.seen.max(now);
-                found = Some(session.lasts());
+                found = Some((session.lasts(), session.holder.clone()));
             }
         }
         found
@@ -141,6 +157,10 @@ impl Sessions {
 mod tests {
     use super::*;
 
+    fn owner() -> Holder {
+        Holder { name: "admin".to_owned(), role: Role::Owner, token: None }
+    }
+
     fn at(secs: u32) -> Timestamp {
         Timestamp::from_secs(1_000_000 + secs)
     }
@@ -148,29 +168,29 @@ mod tests {
     #[test]
     fn a_session_ends_an_hour_after_its_last_use_and_twelve_after_its_first() {
         let mut sessions = Sessions::default();
-        let (id, lasts) = sessions.open(at(0)).unwrap();
+        let (id, lasts) = sessions.open(owner(), at(0)).unwrap();
         assert_eq!(lasts, Lasts { until: at(43_200), idle_until: at(3_600) });
-        assert_eq!(sessions.find(id, at(3_599)).unwrap().idle_until, at(7_199));
+        assert_eq!(sessions.find(id, at(3_599)).unwrap().0.idle_until, at(7_199));
         assert!(sessions.find(id, at(7_199)).is_none());
 
-        let (id, _) = sessions.open(at(0)).unwrap();
+        let (id, _) = sessions.open(owner(), at(0)).unwrap();
         for hour in 1..=12 {
             assert!(sessions.find(id, at(hour * 3_599)).is_some(), "{hour}");
         }
-        assert_eq!(sessions.find(id, at(43_199)).unwrap().idle_until, at(43_200));
+        assert_eq!(sessions.find(id, at(43_199)).unwrap().0.idle_until, at(43_200));
         assert!(sessions.find(id, at(43_200)).is_none());
     }
 
     #[test]
     fn one_too_many_ends_the_one_that_was_idle_longest() {
         let mut sessions = Sessions::default();
-        let first = sessions.open(at(0)).unwrap().0;
-        let second = sessions.open(at(1)).unwrap().0;
+        let first = sessions.open(owner(), at(0)).unwrap().0;
+        let second = sessions.open(owner(), at(1)).unwrap().0;
         for _ in 2..SESSIONS_MAX {
-            sessions.open(at(2)).unwrap();
+            sessions.open(owner(), at(2)).unwrap();
         }
         assert!(sessions.find(first, at(3)).is_some());
-        sessions.open(at(4)).unwrap();
+        sessions.open(owner(), at(4)).unwrap();
         assert!(sessions.find(first, at(5)).is_some());
         assert!(sessions.find(second, at(5)).is_none());
         assert_eq!(sessions.0.len(), SESSIONS_MAX);
@@ -188,7 +208,8 @@ mod tests {
     #[test]
     fn what_is_closed_is_gone() {
         let mut sessions = Sessions::default();
-        let (one, other) = (sessions.open(at(0)).unwrap().0, sessions.open(at(0)).unwrap().0);
+        let (one, other) =
+            (sessions.open(owner(), at(0)).unwrap().0, sessions.open(owner(), at(0)).unwrap().0);
         sessions.close(one);
         assert!(sessions.find(one, at(1)).is_none() && sessions.find(other, at(1)).is_some());
     }

@@ -72,7 +72,7 @@ pub(crate) struct StrikesBody {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Pressure)]
 pub(crate) struct PressureBody {
-    /// Whether so many fingerprints were seen behind it that all of its clients have a share of their limits.
+    /// Whether so many fingerprints were seen behind it that its clients without a session share one meter per limit.
     squeezed: bool,
     /// Until when, if it is squeezed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -70,7 +70,8 @@ pub(crate) struct ExplanationBody {
     /// `degraded`: the store was away.
     #[schema(example = "normal")]
     mode: &'static str,
-    /// Whether the limits were smaller because of pressure on the caller's address.
+    /// Whether the callers of the address shared the limits, because of pressure on it: what the limits say is the part
+    /// of one of them.
     squeezed: bool,
     /// How the caller's reputation was: `low` risk, `medium`, `high` or `critical`; null where none is kept.
     #[schema(required, example = "low")]

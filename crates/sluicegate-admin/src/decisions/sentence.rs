@@ -27,6 +27,14 @@ pub(super) fn sentence(explanation: &Explanation) -> String {
         Some(ErrorCode::RateLimited) if by.is_some_and(|by| by.as_str() == LimitName::EDGE) => {
             format!("The address of the caller sent more than `edge` admits; it is heard again in {wait}.")
         }
+        Some(ErrorCode::RateLimited | ErrorCode::QuotaExceeded | ErrorCode::ConcurrencyLimited)
+            if explanation.standing.squeezed =>
+        {
+            let name = by.map_or("limit", LimitName::as_str);
+            format!(
+                "Too many callers share the address of {who}, and they spent its {name} together; {again}."
+            )
+        }
         Some(ErrorCode::RateLimited | ErrorCode::QuotaExceeded) => {
             format!("{who} spent its {}; {again}.", spent(explanation))
         }
@@ -65,6 +73,12 @@ pub(super) fn sentence(explanation: &Explanation) -> String {
             format!("{who} gave the idempotency key of another request to this one.")
         }
         Some(ErrorCode::InvalidIdempotencyKey) => "What stands in Idempotency-Key is none.".to_owned(),
+        Some(ErrorCode::AddressNotAllowed) => {
+            format!("{who} called from an address that the key does not allow.")
+        }
+        Some(ErrorCode::OriginNotAllowed) => {
+            format!("{who} called from a web page that the key does not allow, or named none.")
+        }
     }
 }
 

@@ -63,6 +63,15 @@ impl Object {
         texts.collect::<Result<_, _>>().map(Some)
     }
 
+    /// An object that may be absent.
+    pub(crate) fn optional_object(&mut self, field: &str) -> Result<Option<Map<String, Value>>, Problem> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Value::Object(members)) => Ok(Some(members)),
+            Some(other) => Err(unlike(field, &other, "an object")),
+        }
+    }
+
     /// The member, unless it is absent or null, which is the same.
     fn take(&mut self, field: &str) -> Option<Value> {
         self.0.remove(field).filter(|value| !value.is_null())

@@ -7,11 +7,11 @@ use http::header::LOCATION;
 use serde_json::Value;
 use sluicegate_core::file::closest;
 use sluicegate_core::time::Timestamp;
-use sluicegate_store::directory::{DisplayName, NewKey, Scopes};
+use sluicegate_store::directory::{DisplayName, KeyRestrictions, NewKey, Scopes};
 use sluicegate_store::key_text::KeyEnv;
 use utoipa::ToSchema;
 
-use super::{Env, SecretBody};
+use super::{Env, KeyBody, SecretBody, restrictions};
 use crate::Shared;
 use crate::auth::Call;
 use crate::input::{AccountPath, JsonBody, Object, wrong};
@@ -36,6 +36,17 @@ pub(crate) struct NewKeyBody {
     /// From when on it is invalid, which has to lie in the future; absent: never.
     #[schema(format = DateTime, example = "2099-11-01T12:00:00Z")]
     expires_at: Option<String>,
+    /// The networks that it may be used from; absent or empty: every address.
+    #[schema(max_items = 50, example = json!(["192.0.2.0/24"]))]
+    allowed_ips: Option<Vec<String>>,
+    /// The origins of web pages that it may be used from, such as https://app.example.com or https://*.example.com;
+    /// absent or empty: every one, and callers that are no browsers.
+    #[schema(max_items = 50, example = json!(["https://app.example.com"]))]
+    allowed_origins: Option<Vec<String>>,
+    /// Its own limits below those of its account: `rate`, `burst`, `burst_multiplier`, `quota`, `quota_window`,
+    /// `quota_status`, `concurrency` and `limits`, as in a tier; absent: none.
+    #[schema(value_type = Option<Object>, example = json!({"rate": "5/s", "quota": 1000}))]
+    limits: Option<Value>,
 }
 
 /// A scope.
@@ -70,14 +81,28 @@ pub(crate) async fn create(
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, [(http::HeaderName, String); 1], Json<SecretBody>), Problem> {
     let now = call.now;
-    let new = read(body, now)?;
-    let (key, secret) = admin.engine.directory().create_key(id.as_str(), new, &call.writer()).await?;
+    let known: Vec<&str> =
+        ["name", "env", "scopes", "expires_at"].into_iter().chain(restrictions::MEMBERS).collect();
+    let mut body = Object::of(body, &known)?;
+    let new = read(&mut body, now)?;
+    let given = restrictions::read(&mut body, id.as_str(), &admin).await?;
+    let restrictions = KeyRestrictions {
+        allowed_ips: given.allowed_ips.unwrap_or_default(),
+        allowed_origins: given.allowed_origins.unwrap_or_default(),
+        limits: given.limits,
+    };
+    let directory = admin.engine.directory();
+    let by = call.writer();
+    let (key, secret) = directory.create_restricted_key(id.as_str(), new, restrictions, &by).await?;
     let location = mount.path(&format!("/admin/v1/keys/{}", key.id));
-    Ok((StatusCode::CREATED, [(LOCATION, location)], Json(SecretBody::of(&key, &secret, now))))
+    Ok((
+        StatusCode::CREATED,
+        [(LOCATION, location)],
+        Json(SecretBody::of(KeyBody::of(&key, None, now), &secret)),
+    ))
 }
 
-fn read(body: Value, now: Timestamp) -> Result<NewKey, Problem> {
-    let mut body = Object::of(body, &["name", "env", "scopes", "expires_at"])?;
+fn read(body: &mut Object, now: Timestamp) -> Result<NewKey, Problem> {
     let scopes = body.optional_texts("scopes")?.unwrap_or_default();
     Ok(NewKey {
         name: DisplayName::new(&body.text("name")?)?,
@@ -95,7 +120,8 @@ fn env(name: &str) -> Result<KeyEnv, Problem> {
     })
 }
 
-fn future(text: &str, now: Timestamp) -> Result<Timestamp, Problem> {
+/// An instant that lies in the future.
+pub(crate) fn future(text: &str, now: Timestamp) -> Result<Timestamp, Problem> {
     match instant::parse(text) {
         Ok(at) if at > now => Ok(at),
         Ok(_) => Err(wrong("expires_at", "does not lie in the future")),

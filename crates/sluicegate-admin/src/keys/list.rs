@@ -31,5 +31,8 @@ pub(crate) async fn list(
     ListQuery(page): ListQuery,
 ) -> Result<Json<List<KeyBody>>, Problem> {
     let keys = admin.engine.directory().list_keys(id.as_str(), page).await?;
-    Ok(Json(List::of(keys, |key| KeyBody::of(&key, call.now))))
+    let serials: Vec<u64> = keys.items.iter().map(|key| key.serial).collect();
+    let used = admin.engine.directory().last_used(&serials).await?;
+    let mut used = used.into_iter();
+    Ok(Json(List::of(keys, |key| KeyBody::of(&key, used.next().flatten(), call.now))))
 }

@@ -6,7 +6,7 @@ use sluicegate_core::file::duration_secs;
 use sluicegate_core::time::Nanos;
 use utoipa::ToSchema;
 
-use super::SecretBody;
+use super::{KeyBody, SecretBody};
 use crate::Shared;
 use crate::auth::Call;
 use crate::input::{KeyPath, Object, OptionalJsonBody, wrong};
@@ -58,7 +58,9 @@ pub(crate) async fn rotate(
         None => Nanos::from_secs(OVERLAP_DEFAULT_SECS),
     };
     let (key, secret) = admin.engine.directory().rotate_key(id, overlap, &call.writer()).await?;
-    Ok(Json(SecretBody::of(&key, &secret, now)))
+    // A secret that was made is shown, also if nothing can be read any more.
+    let shown = KeyBody::read(&key, &admin, now).await.unwrap_or_else(|_| KeyBody::of(&key, None, now));
+    Ok(Json(SecretBody::of(shown, &secret)))
 }
 
 fn overlap(text: &str) -> Result<Nanos, Problem> {

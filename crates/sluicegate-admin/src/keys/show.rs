@@ -28,5 +28,6 @@ pub(crate) async fn show(
     KeyPath(id): KeyPath,
 ) -> Result<Json<KeyBody>, Problem> {
     let key = admin.engine.directory().find_key(id).await?;
-    key.map(|key| Json(KeyBody::of(&key, call.now))).ok_or_else(|| Problem::not_found(What::Key))
+    let key = key.ok_or_else(|| Problem::not_found(What::Key))?;
+    KeyBody::read(&key, &admin, call.now).await.map(Json)
 }

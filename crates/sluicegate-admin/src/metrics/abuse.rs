@@ -33,6 +33,11 @@ pub(super) fn write(page: &mut Page, admin: &Admin) {
         "Requests that were admitted as repeats by their Idempotency-Key, and charged to rates alone.",
         &counters.repeated,
     );
+    page.counters(
+        "sluicegate_wrong_tokens_total",
+        "Wrong tokens that were refused, by port.",
+        admin.engine.refused_sign_ins().into_iter().map(|(port, count)| ([("port", port.as_str())], count)),
+    );
     page.gauge("sluicegate_blocks", "Callers that are blocked now.", number(admin.engine.blocks_now()));
     let buckets = Bucket::ALL.into_iter().zip(&counters.reputation);
     page.counters(

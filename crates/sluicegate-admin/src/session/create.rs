@@ -5,6 +5,7 @@ use axum::extract::{FromRequest as _, Query, Request, State};
 use bytes::Bytes;
 use http::header::SET_COOKIE;
 use http::{HeaderName, HeaderValue, Uri};
+use sluicegate_store::token::Role;
 use utoipa::ToSchema;
 
 use super::{SessionBody, scheme};
@@ -20,13 +21,13 @@ use crate::problem::{Error, Problem};
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "it describes what is read by hand, so that every complaint names its field")]
 pub(crate) struct NewSessionBody {
-    /// The admin token.
+    /// The token.
     token: String,
 }
 
 /// Sign in
 ///
-/// With the admin token, as JSON or as a form. The cookie of the answer opens the API to pages of this server.
+/// With a token of the role `read` or more, as JSON or as a form. Its cookie opens the API to pages of this server.
 #[utoipa::path(
     post,
     path = "/admin/session",
@@ -37,12 +38,12 @@ pub(crate) struct NewSessionBody {
         (status = 200, description = "The session", body = SessionBody,
             headers(("Set-Cookie" = String, description = "Its cookie"))),
         (status = 400, description = "The body cannot be read"),
-        (status = 401, description = "The admin token is wrong"),
-        (status = 403, description = "The request was sent by a page of another origin"),
+        (status = 401, description = "The token is wrong"),
+        (status = 403, description = "The role is too small, or the request was sent by a page of another origin"),
         (status = 413, description = "The body is too large"),
         (status = 415, description = "The body has the wrong type"),
         (status = 422, description = "A field is wrong"),
-        (status = 429, description = "Too many wrong tokens were sent within a minute"),
+        (status = 429, description = "Too many wrong tokens were sent from this address"),
         (status = 503, description = "The system gives no random bytes"),
     )
 )]
@@ -56,14 +57,23 @@ pub(crate) async fn create(
         return Err(auth::elsewhere());
     }
     let (scheme, mount) = (scheme(&parts), Mount::of(&parts));
+    let head = parts.clone();
     let ShortText(body) = ShortText::from_request(Request::from_parts(parts, body), &()).await?;
     let token = token(&body)?;
     let now = admin.engine.now();
-    auth::check_token(&admin, token.trim().as_bytes(), now)?;
-    let opened = admin.sessions.lock().open(now);
+    let holder = auth::check_token(&admin, token.trim().as_bytes(), &head, now).await?;
+    if !holder.role.includes(Role::Read) {
+        let detail = format!(
+            "The dashboard needs the role {}, and the token has the role {}.",
+            Role::Read,
+            holder.role
+        );
+        return Err(Problem::new(Error::RoleTooSmall, detail));
+    }
+    tracing::info!(token = holder.name, "signed in to the dashboard");
+    let opened = admin.sessions.lock().open(holder, now);
     let (id, lasts) =
         opened.map_err(|_| Problem::new(Error::Unavailable, "The system gives no random bytes."))?;
-    tracing::info!("somebody has signed in to the dashboard");
     Ok(([(SET_COOKIE, cookie::keep(id, mount.cookie_path(), scheme))], Json(SessionBody::of(id, lasts))))
 }
 

@@ -29,7 +29,7 @@ pub(crate) async fn delete(
     request: Request,
 ) -> Result<(StatusCode, [(HeaderName, HeaderValue); 1]), Problem> {
     let (parts, _) = request.into_parts();
-    if let Some((id, _)) = auth::session(&admin, &parts.headers, call.now) {
+    if let Some((id, ..)) = auth::session(&admin, &parts.headers, call.now) {
         auth::check_forged(id, &parts)?;
         admin.sessions.lock().close(id);
     }

@@ -20,5 +20,5 @@ use crate::auth::{self, Call};
 )]
 pub(crate) async fn show(State(admin): State<Shared>, call: Call, headers: HeaderMap) -> Json<SessionBody> {
     let found = auth::session(&admin, &headers, call.now);
-    Json(found.map_or(SessionBody::NONE, |(id, lasts)| SessionBody::of(id, lasts)))
+    Json(found.map_or(SessionBody::NONE, |(id, lasts, _)| SessionBody::of(id, lasts)))
 }

@@ -11,7 +11,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use sluicegate_engine::Books;
-use sluicegate_engine::books::{Others, QuotaCount, Repaired};
+use sluicegate_engine::books::{Measure, Others, QuotaCount, Repaired};
 use sluicegate_ledger::Hour;
 use sluicegate_ledger::quarter::hours_of;
 use sluicegate_ledger::reconcile::{Difference, Drift, read_bill};
@@ -63,8 +63,8 @@ pub(crate) struct ReconcileParams {
 }
 
 /// Who sets a meter right that others share must know what they recorded.
-const NEEDS_OTHERS: &str = "needs what the other nodes have recorded, as a body of \"account,limit,key,total\"; \
-    say \"alone=true\" if there are none";
+const NEEDS_OTHERS: &str = "needs what the other nodes have recorded. On the command line, name each with --node, or \
+    say --alone if there are none. In the API, send a body of \"account,limit,key,total\", or \"alone=true\"";
 
 /// What came of it.
 #[derive(Serialize, ToSchema)]
@@ -113,7 +113,9 @@ pub(crate) struct DifferenceBody {
     /// In which hour; null over the whole time.
     #[schema(required, format = DateTime, example = "2026-11-16T07:00:00Z")]
     hour: Option<String>,
-    /// The quota, where a meter is meant.
+    /// The quota, where a meter is meant. With `:overage` behind it, its overage; with `:billed`, the recorded overage
+    /// beside what the rule says. Where all are listed, `:billed:` and a number names the billed quota that the usage
+    /// was recorded under.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "quota")]
     limit: Option<String>,
@@ -132,7 +134,7 @@ pub(crate) struct DifferenceBody {
     /// What the ledger says.
     #[schema(example = 120)]
     ledger: i64,
-    /// What the other side says.
+    /// What the other side says; of `:billed`, the rule.
     #[schema(example = 119)]
     other: i64,
 }
@@ -232,7 +234,7 @@ pub(crate) async fn reconcile(
             let Repaired { compared, repaired } = if !repair {
                 Repaired { compared: books.quotas(account, &others).await?, repaired: 0 }
             } else if alone {
-                books.repair(account, &others).await?
+                books.repair_and_bill(account, &others).await?
             } else {
                 return Err(wrong_query("repair", NEEDS_OTHERS));
             };
@@ -273,7 +275,8 @@ fn meters(reconciled: Reconciled, compared: &[QuotaCount], all: bool) -> Reconci
     let (agreeing, differing): (Vec<_>, Vec<_>) = compared.iter().partition(|count| count.drift() == 0);
     let bodies = |counts: Vec<&QuotaCount>| counts.into_iter().map(DifferenceBody::of_quota).collect();
     let agreeing = if all { bodies(agreeing) } else { Vec::new() };
-    Reconciled { compared: compared.len() as u64, agreeing, ..reconciled.with(bodies(differing)) }
+    let compared = compared.iter().filter(|count| count.measure.is_compared()).count() as u64;
+    Reconciled { compared, agreeing, ..reconciled.with(bodies(differing)) }
 }
 
 async fn records(
@@ -316,12 +319,15 @@ async fn note_rollups(admin: &crate::Admin, rows: u64, call: Call) -> Result<(),
 async fn note_repair(admin: &crate::Admin, compared: &[QuotaCount], call: Call) -> Result<(), Problem> {
     for count in compared.iter().filter(|count| count.drift() != 0) {
         let say = |used: i128| Some(serde_json::json!({"limit": count.label(), "used": number(used)}));
-        let records = count.records;
+        let (records, other) = (count.records, count.records - count.drift());
+        // The meter becomes what the records say, and the recorded overage what the rule says.
+        let (before, after) =
+            if count.measure == Measure::Billed { (records, other) } else { (other, records) };
         let note = Note {
             deed: Deed::RepairMeter,
             target: count.account.clone(),
-            before: say(records - count.drift()),
-            after: say(records),
+            before: say(before),
+            after: say(after),
         };
         admin.engine.directory().note(note, &call.clone().writer()).await?;
     }

@@ -151,6 +151,22 @@ fn what_was_admitted_is_too_old_or_no_decision_is_not_found() {
 }
 
 #[test]
+fn a_refusal_under_pressure_is_explained_by_what_the_address_shares() {
+    let place = Place::new();
+    let mut headers = HeaderMap::new();
+    let refused = (0..200).find_map(|number| {
+        headers.insert("user-agent", format!("browser {number}").parse().unwrap());
+        let decision = decide(&place, Credential::Nothing { headers: &headers });
+        (!decision.is_admitted()).then_some(decision)
+    });
+    let told = shown(&place, &refused.unwrap());
+    assert_eq!(told["squeezed"], true);
+    let sentence = told["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("Too many callers share the address of cl_"), "{sentence}");
+    assert!(told["client"].as_str().unwrap().starts_with("cl_"), "{told}");
+}
+
+#[test]
 fn no_explanation_has_an_address_a_secret_or_a_cookie_in_it() {
     let place = Place::new();
     place.account("acme", "free");

@@ -158,7 +158,7 @@ fn whatever_is_written_is_told_once_with_who_and_whom() {
         for (method, path, body) in calls {
             told.push(changed(&place, &mut stream, method, &path, body).await);
         }
-        let line = |what: &str, text: String| (what.to_owned(), format!("admin (alice) {text}."));
+        let line = |what: &str, text: String| (what.to_owned(), format!("admin {text}."));
         assert_eq!(
             told,
             [

@@ -16,6 +16,7 @@ mod docs;
 mod events;
 mod golden;
 mod input;
+mod key_changes;
 mod keys;
 mod ledger;
 mod limits;

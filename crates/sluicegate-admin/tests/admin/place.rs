@@ -25,7 +25,7 @@ use tower_service::Service as _;
 /// 2026-10-05T12:00:00Z.
 pub(crate) const NOW: Timestamp = Timestamp::from_secs(1_791_201_600);
 
-pub(crate) const TOKEN: &str = "the-admin-token";
+pub(crate) const TOKEN: &str = "the-admin-token-of-tests";
 
 pub(crate) const POLICY: &str = "\
 tiers:

@@ -13,16 +13,16 @@ const HEAD: &str = "# The admin API, call by call
 Made from the OpenAPI document, which a server gives at `GET /admin/v1/openapi.json`. How the calls are used together
 is on [the page about the admin API](admin-api.md); decisions have [a page of their own](decision-api.md).
 
-Every call wants `Authorization: Bearer <admin token>`, except those that say otherwise. Every call may be answered with
-400, 401, 429, 500 or 503 and a [problem](#problem); what else it may be answered with is listed.
-`X-Sluicegate-Actor` may name who holds the token, for the audit log.
+Every call wants `Authorization: Bearer <token>`, except those that say otherwise: the owner's token, or a named one
+with a large enough [role](tokens.md). Every call may be answered with 400, 401, 403, 429, 500 or 503 and a
+[problem](#problem); what else it may be answered with is listed.
 ";
 
 /// Answers that every call may have, and that are told once.
-const EVERYWHERE: [&str; 5] = ["400", "401", "429", "500", "503"];
+const EVERYWHERE: [&str; 6] = ["400", "401", "403", "429", "500", "503"];
 
 /// The methods of a path, in the order of the specification.
-const METHODS: [&str; 4] = ["get", "put", "post", "delete"];
+const METHODS: [&str; 5] = ["get", "put", "post", "patch", "delete"];
 
 #[test]
 fn the_reference_is_what_the_description_says() {

@@ -25,7 +25,7 @@ fn policy() -> String {
         writeln!(text, "  closed-{number}: {{match: \"GET /closed/{number}\", scope: \"s:{number}\"}}")
             .unwrap();
     }
-    text.push_str("identity: {anonymous: tier-0}\n");
+    text.push_str("identity: {anonymous: tier-0}\npressure: off\n");
     text
 }
 

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderValue;
+
 use super::batches::Batches;
 use super::check::{Check, Finish};
 use super::error::{AddressError, CallError};
@@ -29,6 +31,17 @@ impl DecisionClient {
         self.transport.timeout = timeout;
         self.batches = self.batches.map(|batches| Arc::new(batches.with_transport(self.transport.clone())));
         self
+    }
+
+    /// Sends this token with each call: one with the role `decide`, from `sluicegate token create`. Fails if the text
+    /// cannot stand in a header.
+    pub fn with_token(mut self, token: &str) -> Result<Self, AddressError> {
+        let mut value =
+            HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| AddressError::BadToken)?;
+        value.set_sensitive(true);
+        self.transport.token = Some(value);
+        self.batches = self.batches.map(|batches| Arc::new(batches.with_transport(self.transport.clone())));
+        Ok(self)
     }
 
     /// Joins concurrent checks into one call. The first check of a batch waits for `delay`, or until there are `max`

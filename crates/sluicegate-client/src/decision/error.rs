@@ -117,6 +117,8 @@ pub enum AddressError {
     Invalid,
     /// Its scheme is not `http`. The decision port belongs on a private network and has no TLS.
     NotHttp,
+    /// The token has a character that cannot stand in a header.
+    BadToken,
 }
 
 impl fmt::Display for AddressError {
@@ -124,6 +126,7 @@ impl fmt::Display for AddressError {
         f.write_str(match self {
             Self::Invalid => "expected a URL such as http://127.0.0.1:8081",
             Self::NotHttp => "expected a URL that starts with http://",
+            Self::BadToken => "the token has a character that cannot stand in a header",
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
@@ -29,6 +29,8 @@ pub(super) struct Transport {
     finish: Uri,
     renew: Uri,
     pub(super) timeout: Duration,
+    /// What stands in `Authorization`.
+    pub(super) token: Option<HeaderValue>,
 }
 
 impl Transport {
@@ -45,7 +47,7 @@ impl Transport {
         connector.set_nodelay(true);
         let client = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
         let (check, batch, finish) = (at("/v1/check")?, at("/v1/check/batch")?, at("/v1/finish")?);
-        Ok(Self { client, check, batch, finish, renew: at("/v1/renew")?, timeout: TIMEOUT })
+        Ok(Self { client, check, batch, finish, renew: at("/v1/renew")?, timeout: TIMEOUT, token: None })
     }
 
     pub(super) async fn check(&self, check: &Check) -> Result<Decision, CallError> {
@@ -70,6 +72,9 @@ impl Transport {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = uri.clone();
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(token) = &self.token {
+            request.headers_mut().insert(AUTHORIZATION, token.clone());
+        }
         match tokio::time::timeout(self.timeout, self.send(request)).await {
             Ok(response) => response,
             Err(_) => Err(CallError::TimedOut(self.timeout)),

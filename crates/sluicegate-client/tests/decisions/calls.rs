@@ -164,3 +164,18 @@ fn a_key_is_never_shown() {
     let shown = format!("{:?} {:?}", check(), Check::of(Caller::service_token("sg_live_1")));
     assert!(!shown.contains("sg_live_1"), "{shown}");
 }
+
+#[tokio::test]
+async fn a_token_is_sent_with_each_call() {
+    let server = Server::start(|request: http::Request<bytes::Bytes>| async move {
+        let sent = request.headers().get("authorization");
+        let status = if sent.is_some_and(|sent| sent == "Bearer sgt_token") { 200 } else { 401 };
+        let document = decision(&json!({"path": "/"})).to_string();
+        http::Response::builder().status(status).body(http_body_util::Full::from(document)).unwrap()
+    })
+    .await;
+    let plain = client(&server);
+    assert!(plain.check(check()).await.is_err());
+    assert!(plain.clone().with_token("sgt_token").unwrap().check(check()).await.is_ok());
+    assert!(plain.with_token("no\ntoken").is_err());
+}

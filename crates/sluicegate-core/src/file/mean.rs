@@ -12,8 +12,10 @@ mod allowance;
 mod bucket;
 mod clock;
 mod costs;
+mod credentials;
 mod descriptors;
 mod identity;
+mod jwt;
 mod ledger;
 mod limit;
 mod log;
@@ -34,6 +36,7 @@ pub(super) use tier::tier;
 pub(super) fn document(typed: &DocumentBody, sink: &mut Sink) -> Option<Document> {
     // Routes before tiers, which name them; tiers before identity, which names one.
     let routes = routes::routes(&typed.routes, sink);
+    let default_scope = routes::default_scope(&typed.default_scope, sink);
     let route_names = routes::names(&typed.routes);
     let tiers = tiers::tiers(&typed.tiers, route_names.as_deref(), sink);
     if let (Some(routes), Some(tiers)) = (&routes, &tiers) {
@@ -49,7 +52,9 @@ pub(super) fn document(typed: &DocumentBody, sink: &mut Sink) -> Option<Document
     let edge = optional(&typed.edge, |body| abuse::edge(body, sink));
     let reputation = optional(&typed.reputation, |body| abuse::reputation(body, sink));
     let blocks = optional(&typed.blocks, |body| abuse::blocks(body, sink));
-    let pressure = optional(&typed.pressure, |body| abuse::pressure(body, sink));
+    // An `anonymous` that was wrong is reported already; what depends on it is moot.
+    let has_anonymous = identity.as_ref().is_some_and(|identity| identity.anonymous.is_some());
+    let pressure = abuse::pressure(&typed.pressure, has_anonymous, sink);
     let shedding = optional(&typed.shedding, |body| shedding::shedding(body, sink));
     let degraded = section(&typed.degraded, |body| Some(abuse::degraded(body)));
     let responses = section(&typed.responses, |body| Some(ledger::responses(body, sink)));
@@ -63,6 +68,7 @@ pub(super) fn document(typed: &DocumentBody, sink: &mut Sink) -> Option<Document
             identity: identity?,
             tiers: tiers?,
             routes: routes?,
+            default_scope: default_scope?,
             descriptors: descriptors?,
             edge: edge?,
             reputation: reputation?,

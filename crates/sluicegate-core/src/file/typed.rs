@@ -27,7 +27,9 @@ mod text;
 mod tier;
 mod word;
 
-pub(super) use abuse::{AppliesToWord, BlocksBody, EdgeBody, EdgePer, PressureBody, ReputationBody};
+pub(super) use abuse::{
+    AppliesToWord, BlocksBody, EdgeBody, EdgePer, PressureBody, PressureSetting, ReputationBody,
+};
 pub(super) use delay::Delay;
 pub(super) use descriptor::{DescriptorAlgorithm, DescriptorBody, DescriptorList, RateLimitBody, UnitWord};
 pub(super) use document::{
@@ -36,12 +38,13 @@ pub(super) use document::{
 };
 pub(super) use factor::{Multiplier, Percentage};
 pub(super) use fields::{Fields, body};
-pub(super) use identity::{ChallengeBody, IdentityBody, SessionCookieBody};
+pub(super) use identity::{AddressBody, ChallengeBody, IdentityBody, JwtBody, SessionCookieBody};
 pub(super) use limit::{Algorithm, LimitAxis, LimitBody, Overrun, PerWord};
 pub(super) use number::Whole;
-pub(super) use route::{RepeatsWord, RouteBody};
+pub(super) use route::{CaseWord, RepeatsWord, RouteBody};
 pub(super) use server::{
-    ForwardedWord, MaximaBody, ServerBody, TimeoutsBody, UpstreamHostWord, UpstreamProtocolWord,
+    DecisionAuthWord, ForwardedWord, MaximaBody, MayWord, PerAddressBody, ServerBody, TimeoutsBody, TlsBody,
+    TunnelsBody, UpstreamHostWord, UpstreamProtocolWord,
 };
 pub(super) use shedding::SheddingBody;
 pub(super) use span::{AmountPer, Span, parse_span};
@@ -116,6 +119,24 @@ impl<T: Typed> Typed for List<T> {
 
     fn schema() -> Json {
         json!({"type": "array", "items": T::schema()})
+    }
+}
+
+/// One entry, or a list of them.
+#[derive(Clone, Debug)]
+pub(super) struct OneOrMore<T>(pub(super) Vec<At<T>>);
+
+impl<T: Typed> Typed for OneOrMore<T> {
+    fn decode(node: &Node, what: &str, sink: &mut Sink) -> Option<Self> {
+        if let Value::List(_) = &node.value {
+            return List::decode(node, what, sink).map(|list| Self(list.0));
+        }
+        let value = T::decode(node, what, sink)?;
+        Some(Self(vec![At { key: node.place, place: node.place, value }]))
+    }
+
+    fn schema() -> Json {
+        json!({"anyOf": [T::schema(), List::<T>::schema()]})
     }
 }
 

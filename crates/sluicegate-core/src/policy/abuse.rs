@@ -1,5 +1,6 @@
 //! The settings of the abuse signals: the edge, reputation, blocks, pressure.
 
+use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
 use super::percent::Percent;
@@ -177,15 +178,18 @@ impl Blocks {
     }
 }
 
-/// Too many different fingerprints behind one address make the limits of the clients behind it smaller.
+/// Too many different fingerprints behind one address: for a while, its clients without a session share one meter per
+/// limit. An address is an IPv4 address or the /64 of an IPv6 address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pressure {
     /// How many are too many.
     pub fingerprints: u32,
     /// Within how long.
     pub window: Window,
-    /// What remains of the limits.
+    /// What remains of the limits of one client.
     pub squeeze_to: Percent,
+    /// How many clients' worth of those limits the clients behind the address share.
+    pub share: NonZeroU32,
     /// For how long.
     pub length: Nanos,
 }
@@ -202,8 +206,27 @@ impl Pressure {
         Some(half) => half,
         None => Percent::FULL,
     };
+    /// A family keeps working while a script runs behind the same address, and the script gains little.
+    pub const SHARE_DEFAULT: NonZeroU32 = match NonZeroU32::new(5) {
+        Some(share) => share,
+        None => NonZeroU32::MIN,
+    };
+    /// The most clients' worth that may be shared: more than stand behind one address.
+    pub const SHARE_MAX: u32 = 100_000;
     /// Long enough that rotating fingerprints does not pay.
     pub const LENGTH_DEFAULT: Nanos = Nanos::from_secs(3_600);
+}
+
+impl Default for Pressure {
+    fn default() -> Self {
+        Self {
+            fingerprints: Self::FINGERPRINTS_DEFAULT,
+            window: Self::WINDOW_DEFAULT,
+            squeeze_to: Self::SQUEEZE_TO_DEFAULT,
+            share: Self::SHARE_DEFAULT,
+            length: Self::LENGTH_DEFAULT,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::jwt::Jwt;
 use super::tier::TierName;
 use super::url::HttpUrl;
-use crate::time::Nanos;
+use crate::rule::{Amount, Windowed};
+use crate::time::{Nanos, Window};
 
 /// How callers are told apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,10 +20,14 @@ pub struct Identity {
     pub session_cookie: SessionCookie,
     /// The headers that tell callers behind one address apart; empty: the address alone.
     pub fingerprint: Vec<HeaderName>,
+    /// How much of an address goes into the id of a caller without a session.
+    pub address: AddressPrefix,
     /// The tier of callers without a key, never one with a bypass; nothing: they are answered with 401.
     pub anonymous: Option<TierName>,
     /// The challenge that earns a session cookie.
     pub challenge: Option<Challenge>,
+    /// How signed tokens of an identity provider are read; nothing: they are not.
+    pub jwt: Option<Jwt>,
 }
 
 impl Identity {
@@ -46,9 +52,51 @@ impl Default for Identity {
             service_token: HeaderName(Self::SERVICE_TOKEN_DEFAULT.to_owned()),
             session_cookie: SessionCookie::default(),
             fingerprint: Self::FINGERPRINT_DEFAULT.map(|name| HeaderName(name.to_owned())).to_vec(),
+            address: AddressPrefix::default(),
             anonymous: None,
             challenge: None,
+            jwt: None,
         }
+    }
+}
+
+/// How many leading bits of an address go into the id of a caller without a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AddressPrefix {
+    v4: u8,
+    v6: u8,
+}
+
+impl AddressPrefix {
+    /// The shortest prefix of IPv4: shorter ones would blend countries.
+    pub const V4_MIN: u8 = 8;
+    /// All of an IPv4 address.
+    pub const V4_MAX: u8 = 32;
+    /// The shortest prefix of IPv6: what a provider is given.
+    pub const V6_MIN: u8 = 16;
+    /// The longest prefix of IPv6: the bits behind it are the caller's to choose.
+    pub const V6_MAX: u8 = 64;
+
+    /// The prefixes, or nothing if one is out of range.
+    pub const fn new(v4: u8, v6: u8) -> Option<Self> {
+        let fits = v4 >= Self::V4_MIN && v4 <= Self::V4_MAX && v6 >= Self::V6_MIN && v6 <= Self::V6_MAX;
+        if fits { Some(Self { v4, v6 }) } else { None }
+    }
+
+    /// The leading bits of an IPv4 address.
+    pub const fn v4(self) -> u8 {
+        self.v4
+    }
+
+    /// The leading bits of an IPv6 address.
+    pub const fn v6(self) -> u8 {
+        self.v6
+    }
+}
+
+impl Default for AddressPrefix {
+    fn default() -> Self {
+        Self { v4: Self::V4_MAX, v6: Self::V6_MAX }
     }
 }
 
@@ -98,6 +146,8 @@ pub struct SessionCookie {
     name: String,
     /// How long it is valid.
     pub max_age: Nanos,
+    /// How many are issued to one address (IPv6: one /64), in any window of this length.
+    pub per_address: Windowed,
 }
 
 impl SessionCookie {
@@ -107,12 +157,24 @@ impl SessionCookie {
     pub const MAX_AGE_DEFAULT: Nanos = Nanos::from_secs(30 * 86_400);
     /// Browsers keep no cookie for longer than 400 days.
     pub const MAX_AGE_SECS_MAX: u32 = 400 * 86_400;
+    /// A household passes the challenge a few times; sessions that are bought do not come by the thousand from one
+    /// address.
+    pub const PER_ADDRESS_DEFAULT: Windowed = Windowed {
+        limit: match Amount::new(20) {
+            Some(twenty) => twenty,
+            None => Amount::ONE,
+        },
+        window: Window::HOUR,
+    };
+    /// The most sessions of one address in a window: each is an entry of an exact log.
+    pub const PER_ADDRESS_MAX: u64 = 10_000;
 
     /// The cookie, or nothing if the name has a character that cookie names may not have.
     pub fn new(name: &str, max_age: Nanos) -> Option<Self> {
         let fits =
             !name.is_empty() && name.len() <= HeaderName::LENGTH_MAX && name.bytes().all(is_token_byte);
-        fits.then(|| Self { name: name.to_owned(), max_age })
+        let per_address = Self::PER_ADDRESS_DEFAULT;
+        fits.then(|| Self { name: name.to_owned(), max_age, per_address })
     }
 
     /// Its name.
@@ -123,7 +185,8 @@ impl SessionCookie {
 
 impl Default for SessionCookie {
     fn default() -> Self {
-        Self { name: Self::NAME_DEFAULT.to_owned(), max_age: Self::MAX_AGE_DEFAULT }
+        let (name, per_address) = (Self::NAME_DEFAULT.to_owned(), Self::PER_ADDRESS_DEFAULT);
+        Self { name, max_age: Self::MAX_AGE_DEFAULT, per_address }
     }
 }
 

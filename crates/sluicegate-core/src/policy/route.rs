@@ -1,8 +1,11 @@
 //! Routes: which requests are which, what they cost, what scope they need.
 
+mod spelling;
+
 use std::fmt;
 
 use super::url::HttpUrl;
+use spelling::{is_equivalent, is_same_ignoring_case};
 
 /// Where a route stands in the policy's list.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -26,6 +29,17 @@ pub struct Pattern {
     method: Option<String>,
     segments: Vec<Segment>,
     open_ended: bool,
+    case: Case,
+}
+
+/// Whether upper and lower case are told apart in the path of a route.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Case {
+    /// They are not: many frameworks match paths this way, and a route that is missed is a limit that is escaped.
+    #[default]
+    Insensitive,
+    /// They are: `/A` and `/a` are two paths.
+    Sensitive,
 }
 
 /// Why a text is no pattern.
@@ -74,7 +88,13 @@ impl Pattern {
         if segments.len() > Self::SEGMENTS_MAX {
             return Err(BadPattern::TooLong);
         }
-        Ok(Self { method, segments, open_ended })
+        Ok(Self { method, segments, open_ended, case: Case::default() })
+    }
+
+    /// The same pattern with this treatment of upper and lower case.
+    #[must_use]
+    pub fn with_case(self, case: Case) -> Self {
+        Self { case, ..self }
     }
 
     /// Whether a request with this method and this normalised path is meant. A slash at the end of the path
@@ -88,7 +108,7 @@ impl Pattern {
         let mut given = path.split('/').filter(|_| !path.is_empty());
         for segment in &self.segments {
             let matched = given.next().is_some_and(|text| match segment {
-                Segment::Literal(literal) => literal == text || is_written_otherwise(literal, text),
+                Segment::Literal(literal) => literal == text || is_equivalent(literal, text, self.case),
                 Segment::Any => true,
             });
             if !matched {
@@ -114,40 +134,29 @@ impl Pattern {
             .segments
             .iter()
             .zip(&other.segments)
-            .all(|(ours, theirs)| *ours == Segment::Any || ours == theirs);
+            .all(|(ours, theirs)| self.covers_segment(ours, theirs, other.case));
         methods && depth && same
+    }
+
+    fn covers_segment(&self, ours: &Segment, theirs: &Segment, their_case: Case) -> bool {
+        match (ours, theirs) {
+            (Segment::Any, _) => true,
+            (Segment::Literal(_), Segment::Any) => false,
+            (Segment::Literal(ours), Segment::Literal(theirs)) => match (self.case, their_case) {
+                (Case::Insensitive, _) => is_same_ignoring_case(ours, theirs),
+                (Case::Sensitive, Case::Sensitive) => ours == theirs,
+                // The other pattern also takes the spellings in the other case, if there are any.
+                (Case::Sensitive, Case::Insensitive) => {
+                    ours == theirs && !ours.contains(|c: char| c.is_lowercase() || c.is_uppercase())
+                }
+            },
+        }
     }
 }
 
 /// Whether a request with this method is one that a pattern wants. Who answers GET answers HEAD by the same code.
 fn is_method(wanted: &str, given: &str) -> bool {
     wanted == given || (wanted == "GET" && given == "HEAD")
-}
-
-/// Whether a segment is the literal to whoever decodes it or cuts off its parameters: `%63onvert`, `convert;v=1`. Most
-/// upstreams do one or the other, and a route that is missed is a limit that is escaped.
-#[cold]
-fn is_written_otherwise(literal: &str, text: &str) -> bool {
-    if !text.bytes().any(|byte| matches!(byte, b'%' | b';')) {
-        return false;
-    }
-    let plain = text.split(';').next().unwrap_or_default();
-    decoded(text).eq(literal.bytes()) || decoded(plain).eq(literal.bytes())
-}
-
-/// The bytes of a segment, percent-decoded. What is no encoding stands for itself.
-fn decoded(text: &str) -> impl Iterator<Item = u8> {
-    let mut rest = text.as_bytes();
-    std::iter::from_fn(move || {
-        let (first, behind) = rest.split_first()?;
-        let digit = |at: usize| behind.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-        let (byte, behind) = match (first, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => (u8::try_from(high << 4 | low).unwrap_or(*first), &behind[2..]),
-            _ => (*first, behind),
-        };
-        rest = behind;
-        Some(byte)
-    })
 }
 
 impl Segment {
@@ -273,6 +282,10 @@ mod tests {
             ("POST /api/convert", "POST", "/%61pi/%63%6Fnvert"),
             ("POST /api/convert", "POST", "/api/convert;v=1"),
             ("/a+b", "GET", "/a%2Bb"),
+            ("POST /api/convert", "POST", "/API/Convert"),
+            ("POST /api/convert", "POST", "/api/%43ONVERT;v=1"),
+            ("/Straße", "GET", "/stra%C3%9Fe"),
+            ("/ärger", "GET", "/%C3%84RGER"),
         ];
         for (text, method, path) in fits {
             assert!(pattern(text).matches(method, path), "{text} {method} {path}");
@@ -285,10 +298,24 @@ mod tests {
             ("HEAD /api", "GET", "/api"),
             ("/api", "GET", "/ap%"),
             ("/api", "GET", "/ap%69x"),
+            ("/api", "GET", "/ap%C4%B1"),
+            ("/api", "GET", "/api%FF"),
         ];
         for (text, method, path) in misses {
             assert!(!pattern(text).matches(method, path), "{text} {method} {path}");
         }
+    }
+
+    #[test]
+    fn a_case_sensitive_pattern_takes_no_other_spelling() {
+        let exact = pattern("/Api/x").with_case(Case::Sensitive);
+        for (path, fits) in [("/Api/x", true), ("/%41pi/x", true), ("/api/x", false), ("/%61pi/x", false)] {
+            assert_eq!(exact.matches("GET", path), fits, "{path}");
+        }
+        let any = pattern("/api/x");
+        assert!(any.covers(&exact) && !exact.covers(&any));
+        let digits = |case| pattern("/7").with_case(case);
+        assert!(digits(Case::Sensitive).covers(&digits(Case::Insensitive)));
     }
 
     #[test]

@@ -1,15 +1,20 @@
 //! Addresses: where callers connect, what stands behind, and which proxies before are believed.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use super::url::HttpUrl;
 
 pub mod allowance;
+pub mod decision_auth;
 pub mod proxies;
+pub mod tunnels;
 
-pub use allowance::{Maxima, Timeouts};
-pub use proxies::{ForwardedHeader, Proxies, ProxyProtocol};
+pub use allowance::{Maxima, PerAddress, Timeouts};
+pub use decision_auth::{DecisionAuth, May, Permissions};
+pub use proxies::{ForwardedHeader, OVERRIDE_HEADERS, PassHeaders, Proxies, ProxyProtocol};
+pub use tunnels::TunnelSettings;
 
 /// Addresses: read once, at start.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,16 +33,35 @@ pub struct ServerSettings {
     pub upstream_protocol: UpstreamProtocol,
     /// What the upstream is called in `Host`.
     pub upstream_host: UpstreamHost,
+    /// How many HTTP/2 connections one upstream may have.
+    pub upstream_connections: u32,
     /// Who is believed about who called.
     pub proxies: Proxies,
     /// Whether connections to the gateway start with a header of the PROXY protocol.
     pub proxy_protocol: ProxyProtocol,
     /// The certificate of the gateway; nothing: plain HTTP.
     pub tls: Option<TlsFiles>,
+    /// The certificate of the decision port; nothing: plain HTTP.
+    pub decision_tls: Option<TlsFiles>,
+    /// The certificate of the admin port; nothing: plain HTTP.
+    pub admin_tls: Option<TlsFiles>,
+    /// The certificate of the RESP port; nothing: plain TCP.
+    pub resp_tls: Option<TlsFiles>,
+    /// Whether decisions need a credential.
+    pub decision_auth: DecisionAuth,
+    /// What callers of the decision port without a token may do.
+    pub decision_may: Permissions,
     /// How long callers and the upstream may take.
     pub timeouts: Timeouts,
+    /// The bytes per second that a caller must send of a body, or take of an answer, while the gateway waits for it;
+    /// nothing: only the idle timeouts count.
+    pub min_body_rate: Option<NonZeroU64>,
     /// How much callers may send.
     pub max: Maxima,
+    /// WebSockets and other upgraded connections.
+    pub tunnels: TunnelSettings,
+    /// Which headers callers may send that could dodge a route or an address.
+    pub pass_headers: PassHeaders,
 }
 
 impl ServerSettings {
@@ -49,6 +73,13 @@ impl ServerSettings {
     pub const ADMIN_DEFAULT: SocketAddr = loopback(9090);
     /// Nothing listens there by default: an example for whoever wants it.
     pub const RESP_EXAMPLE: SocketAddr = loopback(6380);
+    /// Half of them are shared by all callers, half are for callers with many streams: with the 100 streams that most
+    /// servers allow on a connection, 3,200 streams of callers with few streams each.
+    pub const UPSTREAM_CONNECTIONS_DEFAULT: u32 = 64;
+    /// The most HTTP/2 connections to one upstream that can be asked for.
+    pub const UPSTREAM_CONNECTIONS_MAX: u32 = 1_024;
+    /// The highest minimum rate that can be asked for: 1 GiB per second.
+    pub const MIN_BODY_RATE_MAX: u64 = 1 << 30;
 }
 
 const fn loopback(port: u16) -> SocketAddr {
@@ -65,11 +96,20 @@ impl Default for ServerSettings {
             upstream: None,
             upstream_protocol: UpstreamProtocol::default(),
             upstream_host: UpstreamHost::default(),
+            upstream_connections: Self::UPSTREAM_CONNECTIONS_DEFAULT,
             proxies: Proxies::default(),
             proxy_protocol: ProxyProtocol::default(),
             tls: None,
+            decision_tls: None,
+            admin_tls: None,
+            resp_tls: None,
+            decision_auth: DecisionAuth::default(),
+            decision_may: Permissions::NONE,
             timeouts: Timeouts::default(),
+            min_body_rate: None,
             max: Maxima::default(),
+            tunnels: TunnelSettings::default(),
+            pass_headers: PassHeaders::default(),
         }
     }
 }
@@ -101,6 +141,9 @@ pub struct TlsFiles {
     pub cert: PathBuf,
     /// The private key.
     pub key: PathBuf,
+    /// The certificate authorities of callers, each of whom must show a certificate of theirs; nothing: none is asked
+    /// for.
+    pub client_ca: Option<PathBuf>,
 }
 
 /// A network such as `10.0.0.0/8`; a single address is a network of its own.

@@ -44,6 +44,10 @@ fn mapping(page: &mut String, path: &str, schema: &Value) {
     if let Some(of_names) = schema["additionalProperties"].as_object() {
         return mapping(page, &format!("{path}.<name>"), &Value::Object(of_names.clone()));
     }
+    // A section that may be switched off by a word.
+    if let Some(section) = section_of(schema) {
+        return mapping(page, path, section);
+    }
     let Some(keys) = schema["properties"].as_object() else { return };
     if path.contains(['.', '[']) {
         write!(page, "\n### `{path}`\n\n{}\n", meaning(schema)).unwrap();
@@ -62,6 +66,11 @@ fn mapping(page: &mut String, path: &str, schema: &Value) {
 
 fn has_keys(schema: &Value) -> bool {
     schema["properties"].is_object() || schema["additionalProperties"].is_object()
+}
+
+/// The section among the forms of a value, if there are several.
+fn section_of(schema: &Value) -> Option<&Value> {
+    schema["anyOf"].as_array()?.iter().find(|form| form["properties"].is_object())
 }
 
 /// What is said of a key, without its default.

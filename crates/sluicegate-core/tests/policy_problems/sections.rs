@@ -57,6 +57,10 @@ fn identity_names_what_exists() {
         "of its own",
     );
     check_section("identity: {fingerprint: ['a b']}", "'a b'", "no name of a header", "user-agent");
+    check_section("identity: {address: {v4: 33}}", "33", "leading bits", "from 8 to 32");
+    check_section("identity: {address: {v6: 128}}", "128", "leading bits", "from 16 to 64");
+    check_section("identity: {session_cookie: {per_address: 20}}", "20", "per how long", "20/hour");
+    check_section("identity: {session_cookie: {per_address: 0/hour}}", "0/hour", "zero", "from 1");
     check_section("identity: {session_cookie: {name: 'a;b'}}", "'a;b'", "cookie", "sg_session");
     check_section("identity: {session_cookie: {max_age: 401d}}", "401d", "browser", "400d");
     check_section(
@@ -125,6 +129,8 @@ fn abuse_settings_make_sense() {
     check_section("blocks: {for: 2h, max: 1h}", "1h", "shorter", "as long as");
     check_section("blocks: {applies_to: keys}", "keys", "may not be", "all");
     check_section("pressure: {squeeze_to: 50}", "50", "share", "write 50%");
+    check_section("pressure: none", "none", "must be off or a mapping", "write off");
+    check_section("pressure: {share: 0}", "0", "zero", "from 1");
     check_section("pressure: {window: 10}", "10", "duration", "10m");
     check_section("shedding: {target: 20}", "20", "a short time", "20ms or 20s");
     check_section("shedding: {target: 20 ms}", "20 ms", "a short time", "write 20ms");

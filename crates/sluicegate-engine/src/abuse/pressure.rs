@@ -1,23 +1,26 @@
 //! Pressure: how many different fingerprints there are behind an address, in a table of fixed size.
 //!
-//! An address is squeezed, never blocked: a household shares it with whoever attacks from it. A fingerprint older than
-//! the window is never counted; one younger than half of it always is. Up to some thirty, no household is squeezed by
-//! the sketch's inaccuracy; beyond, by a few percent. Where a set is full the address gives way that was quiet for
-//! longest, and a squeezed one only to a newcomer that finds nothing else.
+//! An address is squeezed, never blocked: a household may share it with an attacker. Up to 32 fingerprints are
+//! counted one by one. Of more, one older than the window is never counted, one younger than half of it always is, and
+//! the count is right to a few percent. Where a set is full the address gives way that was quiet for longest, and a
+//! squeezed one only to a newcomer that finds nothing else.
 
 mod address;
 #[cfg(test)]
 mod properties;
+mod recent;
 mod set;
 #[cfg(test)]
 mod tests;
 
 use std::sync::OnceLock;
 
+use arrayvec::ArrayVec;
 use parking_lot::Mutex;
 use sluicegate_core::policy::Pressure;
 use sluicegate_core::time::Timestamp;
 
+use self::recent::RECENT_MAX;
 use self::set::Set;
 
 /// Whether the clients behind an address have smaller limits.
@@ -39,6 +42,9 @@ pub struct Squeezed {
     /// How many fingerprints were seen behind it within the window, as far as is known.
     pub fingerprints: u32,
 }
+
+/// What stands for the fingerprints that other nodes should know of.
+pub(crate) type UnknownFingerprints = ArrayVec<u32, { RECENT_MAX + 1 }>;
 
 /// The fingerprints behind addresses.
 pub struct PressureTable {
@@ -71,8 +77,26 @@ impl PressureTable {
 
     /// One request with this fingerprint from this address, both as keyed hashes.
     pub fn note(&self, address: u64, fingerprint: u64, pressure: &Pressure, now: Timestamp) -> Squeeze {
-        let sets = self.sets.get_or_init(|| (0..1 << self.sets_log2).map(|_| Mutex::default()).collect());
-        sets[place(address, sets.len())].lock().note(address, fingerprint, pressure, now)
+        self.made_set_of(address).lock().note(address, fingerprint, pressure, now)
+    }
+
+    /// One request, as [`PressureTable::note`]. The fingerprints behind its address that other nodes should know of
+    /// before it is decided. None: this node has seen its fingerprint, or it is the first, or the address is squeezed.
+    pub(crate) fn note_unknown(
+        &self,
+        address: u64,
+        fingerprint: u64,
+        pressure: &Pressure,
+        now: Timestamp,
+    ) -> UnknownFingerprints {
+        self.made_set_of(address).lock().note_unknown(address, fingerprint, pressure, now)
+    }
+
+    /// Has an address be squeezed until then, because nodes together have seen too many fingerprints behind it.
+    pub(crate) fn squeeze(&self, address: u64, until: Timestamp) {
+        if let Some(set) = self.set_of(address) {
+            set.lock().squeeze(address, until);
+        }
     }
 
     /// Whether an address is squeezed.
@@ -111,6 +135,11 @@ impl PressureTable {
         if let Some(set) = self.set_of(address) {
             set.lock().forget(address);
         }
+    }
+
+    fn made_set_of(&self, address: u64) -> &Mutex<Set> {
+        let sets = self.sets.get_or_init(|| (0..1 << self.sets_log2).map(|_| Mutex::default()).collect());
+        &sets[place(address, sets.len())]
     }
 
     fn set_of(&self, address: u64) -> Option<&Mutex<Set>> {

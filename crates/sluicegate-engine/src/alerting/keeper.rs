@@ -92,6 +92,10 @@ impl Engine {
             wanted.insert(subject(&kind, node.as_deref()), Wanted::Kind(kind));
         }
         wanted.extend(self.clock_conditions(node.as_deref()));
+        if let Some(refused) = self.sign_in_alert(self.now()) {
+            let kind = AlertKind::SignInsRefused { node: node.clone(), refused: refused.into() };
+            wanted.insert(subject(&kind, node.as_deref()), Wanted::Kind(kind));
+        }
         if let Some(node) = node.filter(|_| self.store_mode() == StoreMode::Degraded) {
             let kind = AlertKind::StoreDegraded { node: node.clone() };
             wanted.insert(subject(&kind, Some(&node)), Wanted::Kind(kind));

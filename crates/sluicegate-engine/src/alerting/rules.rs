@@ -49,7 +49,8 @@ impl Rules {
                 | AlertKind::QuotaOverage(_)
                 | AlertKind::StoreDegraded { .. }
                 | AlertKind::ReloadRejected { .. }
-                | AlertKind::ClockImplausible { .. } => {}
+                | AlertKind::ClockImplausible { .. }
+                | AlertKind::SignInsRefused { .. } => {}
             }
         }
         rules

@@ -9,7 +9,7 @@ use sluicegate_core::rule::Amount;
 use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::tariff::{Charges, Request};
 use sluicegate_core::time::Timestamp;
-use sluicegate_ledger::{Kind, Position, Record, Spool};
+use sluicegate_ledger::{Flags, Kind, Position, Record, Spool};
 
 use super::caller_rate::{Pace, RateMeter, RatesUsed};
 use crate::engine::Engine;
@@ -76,7 +76,8 @@ pub(super) const fn minute_of(at: Timestamp) -> u64 {
 
 fn count(minutes: &mut BTreeMap<u64, HashMap<Payee, u64, RandomState>>, first: u64, record: &Record) {
     let minute = minute_of(record.at);
-    if record.kind != Kind::Charge || minute < first {
+    // An address prefix is no caller: its meters are shared because there are too many.
+    if record.kind != Kind::Charge || minute < first || record.flags.contains(Flags::PREFIX) {
         return;
     }
     if minutes.len() >= MINUTES_MAX && !minutes.contains_key(&minute) {

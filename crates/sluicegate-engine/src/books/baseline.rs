@@ -154,6 +154,7 @@ impl Baseline {
                 }
             }
         }
+        changed.iter().for_each(|serial| shadow.leave_unclear(*serial));
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ use sluicegate_ledger::usage::Reopened;
 use super::Books;
 use super::error::CompareError;
 use super::quota::{Counts, Others, blocking};
-use super::recount::{Measure, look};
+use super::recount::{Measure, look, looks};
 use crate::clock::STEP_MAX;
 use crate::clock_keeping::{Leapt, SetBack};
 
@@ -66,13 +66,30 @@ impl Books {
             Ok(homes.len())
         });
         let homes = forgotten.await?;
-        if homes > 0 {
+        if self.engine.is_shared() {
+            self.forget_the_future_of_store().await?;
+            self.charge_what_expired().await?;
+        } else if homes > 0 {
             let repaired = self.repair(None, &Others::new()).await?.repaired;
             tracing::warn!(
                 homes,
                 repaired,
                 "meters were in a period that has not begun, and were counted again from the ledger"
             );
+        }
+        Ok(())
+    }
+
+    /// Empties quotas in the shared store whose period has not begun, for the accounts in the records of this node.
+    async fn forget_the_future_of_store(self: &Arc<Self>) -> Result<(), CompareError> {
+        let Some(shared) = &self.engine.shared else { return Ok(()) };
+        let now = self.engine.now();
+        let accounts = self.accounts_of_records().await?;
+        for account in accounts.values() {
+            for (key, _) in looks(account) {
+                let plan = account.plan.tariff.plan(&look(account, key, now));
+                shared.journal.forget_ahead_of(&plan, now.plus(STEP_MAX)).await?;
+            }
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::{fmt, io};
 
 use sluicegate_core::image::BadImage;
+use sluicegate_core::time::Nanos;
 use sluicegate_ledger::ReadError;
 use sluicegate_ledger::export::ExportError;
 use sluicegate_ledger::ledger::RepairError;
@@ -38,6 +39,13 @@ pub enum CompareError {
     Meter(BadImage),
     /// The meters are far away, and do not answer.
     Away(Away),
+    /// The clock of this node and that of the shared store disagree.
+    Clocks {
+        /// By how much.
+        apart: Nanos,
+    },
+    /// There is no room for a record.
+    Full,
     /// The directory does not answer.
     Directory(StoreError),
     /// What was set right could not be saved.
@@ -65,6 +73,13 @@ impl fmt::Display for CompareError {
             Self::Seal(error) => error.fmt(f),
             Self::Meter(error) => write!(f, "a meter could not be read: {error}"),
             Self::Away(error) => write!(f, "the meters cannot be asked: {error}"),
+            Self::Clocks { apart } => write!(
+                f,
+                "the clocks of this node and of the shared store disagree by {} s, and quotas are counted by the \
+                 store's: correct this node's clock, or ask another node",
+                apart.0 / 1_000_000_000
+            ),
+            Self::Full => f.write_str("the ledger cannot take a record now: see `/health`"),
             Self::Directory(error) => error.fmt(f),
             Self::Save(error) => error.fmt(f),
             Self::Repair(error) => error.fmt(f),

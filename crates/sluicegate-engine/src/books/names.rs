@@ -41,7 +41,8 @@ impl Names for EngineNames {
                 Some(found.map_or_else(|| unknown("key", serial), |key| key.id.to_string()))
             }
             Named::Route(number) | Named::Tier(number) => {
-                Some(self.engine.names.name(number).unwrap_or_else(|| unknown("name", number.into())))
+                let name = self.engine.names.name(number);
+                Some(name.map_or_else(|| unknown("name", number.into()), |name| name.to_string()))
             }
         }
     }

@@ -17,6 +17,7 @@ use sluicegate_ledger::{Flags, Position, Record};
 
 use super::Books;
 use super::baseline::{Baseline, KeysSeen, Progress};
+use super::billed::{BilledBooks, Pools};
 use super::error::CompareError;
 use super::recount::{Accounts, Counted, Quota, Shadow, Used, empty_beside, is_quota, look, looks};
 use super::recount::{Measure, quotas, read_all, used};
@@ -59,13 +60,18 @@ pub struct QuotaCount {
 }
 
 impl QuotaCount {
-    /// What it is called where its records are compared: the name of the limit, with `:overage` behind it for that.
+    /// What it is called where its records are compared: the name of the limit, with `:overage` or `:billed` behind it
+    /// for those.
     pub fn label(&self) -> String {
         self.quota.label()
     }
 
-    /// By how much the records say more than the meter. Nothing if they agree.
+    /// By how much the records say more than the meter, or of [`Measure::Billed`], than the rule. Nothing if they
+    /// agree.
     pub fn drift(&self) -> i128 {
+        if !self.measure.is_compared() {
+            return 0;
+        }
         let records = self.records;
         let (least, most) = (i128::from(self.meter.least), i128::from(self.meter.most));
         records - records.clamp(least.min(most), least.max(most))
@@ -79,6 +85,8 @@ pub type Others = BTreeMap<(String, Option<NonZeroU32>, String), i128>;
 pub(super) struct Counts {
     pub(super) accounts: Accounts,
     pub(super) counts: Vec<QuotaCount>,
+    /// What the records say of pools beside the rule of overage.
+    pub(super) pools: Pools,
     /// How many records were read for it.
     pub(super) read: u64,
 }
@@ -127,6 +135,7 @@ struct Extent {
 /// What the records say that a store was told of.
 struct Recorded {
     used: Used,
+    pools: Pools,
     read: u64,
     progress: Progress,
 }
@@ -138,7 +147,18 @@ impl Books {
         only: Option<u64>,
         others: &Others,
     ) -> Result<Vec<QuotaCount>, CompareError> {
+        self.expect_same_time().await?;
         Ok(self.count_quotas(only, others, None).await?.0.counts)
+    }
+
+    /// The accounts that records of this node are about.
+    pub(super) async fn accounts_of_records(self: &Arc<Self>) -> Result<Accounts, CompareError> {
+        let (books, policy) = (Arc::clone(self), self.engine.policy());
+        let (_, seen) = {
+            let policy = Arc::clone(&policy);
+            blocking(move || books.keys_seen(&policy, None, None)).await?
+        };
+        self.resolve(&policy, seen).await
     }
 
     pub(super) async fn count_quotas(
@@ -298,11 +318,15 @@ impl Books {
         let meters = used(&live, &accounts, now);
         shadow.adopt_overage(&meters, changed);
         let records = shadow.used(now);
-        let counts = counts(&accounts, records, &meters, &meters);
+        let pools = shadow.pools();
+        let mut counts = counts(&accounts, records.clone(), &meters, &meters);
+        let none = Others::new();
+        let billed = BilledBooks { accounts: &accounts, own: &records, pools: &pools, others: &none };
+        counts.extend(billed.differences(&counts));
         // The next check goes on behind what is known to be of these accounts, and of each where its image was taken.
         let counted_until = |serial| images.get(&serial).map_or(counting.until, |(counted, _)| *counted);
         let progress = Progress::of(&shadow, counting, counting.until, counted_until, now);
-        Ok((Counts { accounts, counts, read }, progress))
+        Ok((Counts { accounts, counts, pools, read }, progress))
     }
 
     async fn count_there(
@@ -316,13 +340,15 @@ impl Books {
             let before = ask(shared, &accounts, self.engine.now()).await?;
             let (books, count) = (Arc::clone(self), Arc::clone(&counting));
             let work = move || books.count_records(&count, &accounts).map(|counted| (accounts, counted));
-            let (counted, Recorded { used: records, read, progress }) = blocking(work).await?;
+            let (counted, Recorded { used: own, pools, read, progress }) = blocking(work).await?;
             let after = ask(shared, &counted, self.engine.now()).await?;
-            let records = with_others(records, &counted, others);
+            let records = with_others(own.clone(), &counted, others);
             let mut counts = counts(&counted, records, &before, &after);
             counts.retain(|count| !counting.changed.contains(&count.quota.account));
+            let billed = BilledBooks { accounts: &counted, own: &own, pools: &pools, others };
+            counts.extend([billed.differences(&counts), billed.prints(&counts)].concat());
             if looks == LOOKS_MAX || counts.iter().all(|count| count.drift() == 0) {
-                return Ok((Counts { accounts: counted, counts, read }, progress));
+                return Ok((Counts { accounts: counted, counts, pools, read }, progress));
             }
             accounts = counted;
             tokio::time::sleep(PAUSE).await;
@@ -349,11 +375,16 @@ impl Books {
         let progress = Progress::of(&shadow, counting, told, |_| told, engine.now());
         read_all(spool, told, durable, |_, record| {
             read += 1;
+            // By how much the overage changed is recorded when the store was told, or the call undone.
+            let unsettled = [Flags::OWED, Flags::CLAIMS, Flags::DOUBT];
+            if unsettled.iter().any(|flag| record.flags.contains(*flag)) {
+                shadow.leave_unclear(record.account);
+            }
             if !record.flags.contains(Flags::OWED) {
                 shadow.count(record);
             }
         })?;
-        Ok(Recorded { used: shadow.used(engine.now()), read, progress })
+        Ok(Recorded { used: shadow.used(engine.now()), pools: shadow.pools(), read, progress })
     }
 }
 

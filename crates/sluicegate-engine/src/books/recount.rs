@@ -15,9 +15,10 @@ use sluicegate_core::rule::{Amount, Rule};
 use sluicegate_core::settle::Readings;
 use sluicegate_core::tariff::{Charges, Plan, Request};
 use sluicegate_core::time::{Nanos, Timestamp};
-use sluicegate_ledger::{Kind, Position, Record, Spool};
+use sluicegate_ledger::{BilledPrint, Kind, Position, Record, Spool};
 use sluicegate_store::meters::MeterTable;
 
+use super::billed::{PoolCount, Pools};
 use super::error::CompareError;
 use super::given_back::{GivenBack, Taken, has_periods};
 use crate::clock::STEP_MAX;
@@ -58,14 +59,30 @@ pub enum Measure {
     Used,
     /// The overage of the period, where it is billed.
     Overage,
+    /// The overage of the period that was recorded, beside what the rule says.
+    Billed,
+    /// What was used, all of it under this billed quota: for other nodes.
+    BilledUnder(BilledPrint),
+    /// That it cannot be told under which billed quota: for other nodes.
+    BilledUnclear,
+}
+
+impl Measure {
+    /// Whether it is compared with anything. What is only for other nodes is not.
+    pub const fn is_compared(self) -> bool {
+        matches!(self, Self::Used | Self::Overage | Self::Billed)
+    }
 }
 
 impl Quota {
-    /// What it is called where its records are compared: `quota`, or `quota:overage`.
+    /// What it is called where its records are compared: `quota`, `quota:overage` or `quota:billed`.
     pub(super) fn label(&self) -> String {
         match self.measure {
             Measure::Used => self.name.to_string(),
             Measure::Overage => format!("{}:overage", self.name),
+            Measure::Billed => format!("{}:billed", self.name),
+            Measure::BilledUnder(print) => format!("{}:billed:{}", self.name, print.to_bits()),
+            Measure::BilledUnclear => format!("{}:billed:unclear", self.name),
         }
     }
 }
@@ -92,6 +109,10 @@ pub(super) struct Shadow<'s> {
     billed: BTreeMap<u64, (Per, Timestamp)>,
     /// The overage of that period, by account and, where each key has a quota of its own, key.
     overage: RefCell<BTreeMap<(u64, Option<NonZeroU32>), i128>>,
+    /// The same records beside the rule of overage.
+    pools: RefCell<Pools>,
+    /// Accounts of which not all records of the period are counted, or not all are told to the shared store.
+    unclear: RefCell<BTreeSet<u64>>,
     /// What was given back, where nodes share the meters.
     pub(super) given_back: RefCell<GivenBack>,
 }
@@ -103,6 +124,8 @@ pub(super) struct PeriodOverage {
     start: Timestamp,
     /// By key where each key has a quota of its own.
     amounts: Vec<(Option<NonZeroU32>, i128)>,
+    /// Nothing where it cannot be told what the rule says.
+    pools: Option<Pools>,
 }
 
 impl<'s> Shadow<'s> {
@@ -125,7 +148,21 @@ impl<'s> Shadow<'s> {
             accounts.iter().map(|(serial, account)| (*serial, oldest_counted(account, now))).collect();
         let begun = accounts.iter().filter_map(|(serial, account)| Some((*serial, begun(account, now)?)));
         let (begun, current) = (begun.collect(), RefCell::default());
-        Ok(Self { policy, accounts, meters, latest, oldest, begun, current, billed, overage, given_back })
+        let (pools, unclear) = (RefCell::default(), RefCell::default());
+        Ok(Self {
+            policy,
+            accounts,
+            meters,
+            latest,
+            oldest,
+            begun,
+            current,
+            billed,
+            overage,
+            pools,
+            unclear,
+            given_back,
+        })
     }
 
     /// Counts a record, if it is one of theirs.
@@ -138,7 +175,7 @@ impl<'s> Shadow<'s> {
             return;
         }
         self.count_overage(record);
-        let Some(cost) = Amount::new(record.cost) else { return };
+        let Some(cost) = Amount::new(record.cost) else { return self.count_billed(record, 0) };
         let limits = &account.plan.tariff;
         let which = match charges_of(record, limits) {
             Charges::AmountsBut(skipped) => Charges::AmountsBut(skipped.and(limits.rates())),
@@ -155,6 +192,9 @@ impl<'s> Shadow<'s> {
             slot: SlotId(0),
         };
         let plan = limits.plan(&request);
+        let mut charges = plan.charges().iter().filter(|charge| charge.due == Due::Admission);
+        let billed = charges.find(|charge| charge.limit.included().is_some());
+        self.count_billed(record, billed.map_or(0, |charge| charge.cost.get()));
         if self.given_back.borrow_mut().take(record, &plan) == Taken::No {
             self.meters.settle(&plan, &mut Readings::new());
         }
@@ -184,6 +224,27 @@ impl<'s> Shadow<'s> {
         };
     }
 
+    /// Counts a record beside the rule of overage: so much of its cost was of the billed quota.
+    fn count_billed(&self, record: &Record, cost: u64) {
+        let Some((per, start)) = self.billed.get(&record.account) else { return };
+        if record.charged_at >= *start {
+            let key = record.tagged_key_number().filter(|_| *per != Per::Account);
+            PoolCount::count(&mut self.pools.borrow_mut(), (record.account, key), record, cost);
+        }
+    }
+
+    /// It cannot be told what the rule of overage says of this account.
+    pub(super) fn leave_unclear(&self, serial: u64) {
+        self.unclear.borrow_mut().insert(serial);
+    }
+
+    /// What the records say beside the rule of overage, of accounts of which all are counted.
+    pub(super) fn pools(&self) -> Pools {
+        let (pools, unclear) = (self.pools.borrow(), self.unclear.borrow());
+        let clear = pools.iter().filter(|((account, _), _)| !unclear.contains(account));
+        clear.map(|(pool, count)| (*pool, count.clone())).collect()
+    }
+
     /// What one account has used, as bytes.
     pub(super) fn image(&self, home: HomeId, now: Timestamp) -> Vec<u8> {
         let mut image = Vec::new();
@@ -204,7 +265,13 @@ impl<'s> Shadow<'s> {
         let (_, start) = *self.billed.get(&serial)?;
         let overage = self.overage.borrow();
         let amounts = overage.iter().filter(|((account, _), _)| *account == serial);
-        Some(PeriodOverage { start, amounts: amounts.map(|((_, key), amount)| (*key, *amount)).collect() })
+        let amounts = amounts.map(|((_, key), amount)| (*key, *amount)).collect();
+        let is_clear = !self.unclear.borrow().contains(&serial);
+        let pools = self.pools.borrow();
+        let pools =
+            pools.range((serial, None::<NonZeroU32>)..).take_while(|((account, _), _)| *account == serial);
+        let pools = is_clear.then(|| pools.map(|(pool, count)| (*pool, count.clone())).collect());
+        Some(PeriodOverage { start, amounts, pools })
     }
 
     /// Puts back the recorded overage of an account, unless another period has begun since.
@@ -212,6 +279,10 @@ impl<'s> Shadow<'s> {
         if self.billed.get(&serial).is_some_and(|(_, start)| *start == counted.start) {
             let amounts = counted.amounts.iter().map(|(key, amount)| ((serial, *key), *amount));
             self.overage.borrow_mut().extend(amounts);
+            match &counted.pools {
+                Some(pools) => self.pools.borrow_mut().extend(pools.clone()),
+                None => self.leave_unclear(serial),
+            }
         }
     }
 
@@ -239,6 +310,7 @@ impl<'s> Shadow<'s> {
                     let limit = limits.and_then(|mut limits| limits.find(|limit| limit.name == quota.name));
                     *amount -= limit.map_or(0, |limit| given_back.of(quota, limit, now));
                 }
+                Measure::Billed | Measure::BilledUnder(_) | Measure::BilledUnclear => {}
             }
         }
         used

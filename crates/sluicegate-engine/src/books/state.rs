@@ -10,7 +10,7 @@ use sluicegate_ledger::usage::BookError;
 use super::baseline::Baseline;
 use super::error::CompareError;
 use super::quota::Counts;
-use super::{Books, Measure};
+use super::{Books, Measure, QuotaCount};
 
 /// What the last comparison of meters and records came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,15 +70,22 @@ impl Books {
     /// Where several nodes share the meters, each has records of its own, which can only be compared in one direction:
     /// a meter that says less than the records of a single node has lost something.
     pub async fn check(self: &Arc<Self>) -> Result<LastCheck, CompareError> {
+        self.expect_same_time().await?;
         let base = self.baseline.lock().clone();
         let (Counts { counts, read, .. }, progress) =
             self.count_quotas(None, &super::Others::new(), base).await?;
         let alone = self.engine.shared.is_none();
         // What one node records beyond a quota, another may give back.
-        let compared: Vec<_> =
-            counts.iter().filter(|count| count.measure == Measure::Used || alone).collect();
-        let differs = |drift: i128| drift > 0 || (alone && drift < 0);
-        let drifting: Vec<_> = compared.iter().filter(|count| differs(count.drift())).collect();
+        let is_told = |measure: Measure| match measure {
+            Measure::Used | Measure::Billed => true,
+            Measure::Overage => alone,
+            Measure::BilledUnder(_) | Measure::BilledUnclear => false,
+        };
+        let compared: Vec<_> = counts.iter().filter(|count| is_told(count.measure)).collect();
+        // Where the recorded overage is beside the rule, the records of this node are all there are.
+        let is_complete = |count: &QuotaCount| alone || count.measure == Measure::Billed;
+        let differs = |count: &QuotaCount| count.drift() > 0 || (is_complete(count) && count.drift() < 0);
+        let drifting: Vec<_> = compared.iter().filter(|count| differs(count)).collect();
         let check = LastCheck {
             at: self.engine.now(),
             records: read,

@@ -8,7 +8,7 @@ use sluicegate_core::tariff::Charges;
 use sluicegate_core::time::Nanos;
 
 use super::attempt::{ChargeResult, Charged, LimitReport};
-use super::{Attempt, Caller, Next, Question, RequestContext};
+use super::{Attempt, Next, Question, RequestContext};
 use crate::ErrorCode;
 use crate::decision::{Answer, Decision, Denial};
 use crate::engine::Engine;
@@ -43,7 +43,7 @@ impl Engine {
             self.thresholds.watch(plan, readings, permit.payer(), &attempt.caller.plan);
         }
         let answer = match &attempt.question {
-            Question::Charge => match self.answer(context, &attempt.caller, plan, result.outcome, readings) {
+            Question::Charge => match self.answer(context, attempt, plan, result.outcome, readings) {
                 Ok(answer) => answer,
                 Err(judged) => return judged,
             },
@@ -57,11 +57,12 @@ impl Engine {
     fn answer(
         &self,
         context: &RequestContext<'_>,
-        caller: &Caller,
+        attempt: &Attempt,
         plan: &ChargePlan<'_>,
         outcome: Outcome,
         readings: &Readings,
     ) -> Result<Answer, Judged> {
+        let caller = &attempt.caller;
         match outcome {
             Outcome::Elsewhere { remaining } => {
                 let score = u8::try_from(remaining).unwrap_or(u8::MAX);
@@ -69,7 +70,10 @@ impl Engine {
             }
             Outcome::Conflicts => Err(Judged::Error(ErrorCode::IdempotencyConflict)),
             Outcome::Refused { by, retry_after } => {
-                let retry_after = self.told_wait(context, caller, plan, readings, retry_after);
+                let mut retry_after = self.told_wait(context, caller, plan, readings, retry_after);
+                if caller.watched.is_prefix() {
+                    retry_after = self.told_wait_of_prefix(context, attempt, retry_after);
+                }
                 Ok(answer_of(plan, Outcome::Refused { by, retry_after }))
             }
             Outcome::NeverFits { by } => Ok(self.too_large(context, caller, plan, by, readings)),

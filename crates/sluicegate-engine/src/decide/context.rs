@@ -15,7 +15,9 @@ use super::Caller;
 use crate::ErrorCode;
 use crate::decision::{Answer, Decision, Denial, StoreMode, Who};
 use crate::idempotency::ReplayRule;
+use crate::identify::Client;
 use crate::ids::DecisionId;
+use crate::jwt::VerifiedToken;
 use crate::permit::{Kept, Permit, Settles, SlotKey};
 use crate::request::{CallerRequest, Credential, Name, Purpose};
 use crate::snapshot::PolicySnapshot;
@@ -31,10 +33,14 @@ pub(crate) struct RequestContext<'w> {
     pub(crate) credential: Credential<'w>,
     pub(crate) id: DecisionId,
     pub(crate) now: Timestamp,
+    /// Who the token stands for that is presented in the place of a key.
+    pub(crate) token: Option<Result<Arc<VerifiedToken>, ErrorCode>>,
     /// What the key was found to be, where that was looked up before.
     pub(crate) verified: Option<Verified>,
     /// What the account is that whoever asks vouches for, where that was looked up before.
     pub(crate) account: Option<LookedAccount>,
+    /// Who the caller is without a key, where that was looked up before.
+    pub(crate) client: Option<Client>,
     /// By when it should be decided, where that has to be waited for.
     pub(crate) by: Option<Expiry>,
 }
@@ -80,7 +86,7 @@ impl RequestContext<'_> {
             limits: None,
             name: None,
             kept: Kept::Store,
-            flags: if caller.watched.is_alone() { Flags::NONE } else { Flags::OVERFLOW },
+            flags: flags_of(caller),
         }
     }
 
@@ -143,6 +149,16 @@ impl RequestContext<'_> {
             who: Who { key: caller.key, client: caller.client, conduct: None },
             late: None,
         }
+    }
+}
+
+/// What records of a caller's requests say beside the numbers.
+#[inline]
+fn flags_of(caller: &Caller) -> Flags {
+    let flags = caller.watched.flags();
+    match &caller.key {
+        Some(key) if key.restrictions.is_some() && key.limits().is_some() => flags | Flags::KEY_LIMITS,
+        _ => flags,
     }
 }
 

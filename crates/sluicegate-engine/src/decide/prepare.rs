@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use sluicegate_core::key_env::KeyEnv;
 use sluicegate_core::limit::Axis;
-use sluicegate_core::policy::{Bypass, DegradedQuota, Route};
+use sluicegate_core::policy::{Bypass, DegradedQuota, Policy, Route};
 use sluicegate_core::rule::Amount;
 use sluicegate_core::tariff::Plan;
 use sluicegate_ledger::{Idempotency, Kind, Reservation};
@@ -40,14 +40,14 @@ impl Engine {
             }
             Err(IdentifyError::Error(error)) => return Next::Decided(context.refuse(error)),
         };
-        let routes = &context.policy.policy().routes;
-        let route = routes.find(context.request.method, context.request.path);
+        let policy = context.policy.policy();
+        let route = policy.routes.find(context.request.method, context.request.path);
         let mut permit = context.permit(&caller, route);
         if caller.plan.bypass == Bypass::Yes {
             return Next::Decided(self.admit_bypass(context, caller, &permit));
         }
         let route = route.map(|(_, route)| route);
-        if let Some(error) = lacks_scope(&caller, route) {
+        if let Some(error) = lacks_scope(&caller, scope_of(policy, route)) {
             return explain(caller, permit, Denial::of(error));
         }
         if let Some((Name::Malformed, _)) = context.name_at(route) {
@@ -55,7 +55,7 @@ impl Engine {
         }
         match self.place(context, &caller, route) {
             Ok(load_permit) => {
-                permit.name = self.idempotency_name(context, &permit, route);
+                permit.name = self.idempotency_name(context, &caller, &permit, route);
                 self.attempt(caller, permit, load_permit)
             }
             Err(overloaded) if self.shared.is_some() => {
@@ -68,7 +68,7 @@ impl Engine {
     }
 
     #[inline]
-    fn attempt(&self, caller: Caller, permit: Permit, load_permit: Option<Ticket>) -> Next {
+    pub(super) fn attempt(&self, caller: Caller, permit: Permit, load_permit: Option<Ticket>) -> Next {
         let reputation = self.guess(&caller.plan, &caller.watched);
         let mut attempt = Attempt {
             caller,
@@ -90,7 +90,12 @@ impl Engine {
     }
 
     /// Admits a caller whose limits are not asked. It is recorded like any other.
-    fn admit_bypass(&self, context: &RequestContext<'_>, caller: Caller, permit: &Permit) -> Decision {
+    pub(super) fn admit_bypass(
+        &self,
+        context: &RequestContext<'_>,
+        caller: Caller,
+        permit: &Permit,
+    ) -> Decision {
         if context.request.purpose == Purpose::Charge {
             match self.spool.reserve() {
                 Ok(room) => drop(room.append(&record(permit, Kind::Charge, permit.cost, 0, context.now))),
@@ -128,6 +133,7 @@ impl Engine {
     fn idempotency_name(
         &self,
         context: &RequestContext<'_>,
+        caller: &Caller,
         permit: &Permit,
         route: Option<&Route>,
     ) -> Option<PermitName> {
@@ -141,9 +147,14 @@ impl Engine {
             _ => None,
         };
         let number = number.map_or(0, NonZeroU32::get).to_le_bytes();
-        let key = match number {
-            [0, 0, 0, 0] => self.homes.of_parts(&[b"idempotency", text.as_bytes()]),
-            number => self.homes.of_parts(&[b"idempotency", text.as_bytes(), &number]),
+        // Callers that share meters do not share names.
+        let client = caller.client.filter(|_| !caller.watched.is_alone());
+        let key = match (client, number) {
+            (Some(client), _) => {
+                self.homes.of_parts(&[b"idempotency", text.as_bytes(), &client.0.0.to_le_bytes()])
+            }
+            (None, [0, 0, 0, 0]) => self.homes.of_parts(&[b"idempotency", text.as_bytes()]),
+            (None, number) => self.homes.of_parts(&[b"idempotency", text.as_bytes(), &number]),
         };
         let cost = permit.cost.map_or(0, Amount::get).to_le_bytes();
         let parts = [request.method.as_bytes(), request.path.as_bytes(), &cost];
@@ -170,8 +181,19 @@ fn explain(caller: Caller, permit: Permit, denial: Denial) -> Next {
     })
 }
 
-fn lacks_scope(caller: &Caller, route: Option<&Route>) -> Option<ErrorCode> {
-    let scope = route?.scope.as_deref()?;
+/// The scope that a request needs: its route's, or the default one if it matches none.
+pub(super) fn scope_of<'p>(policy: &'p Policy, route: Option<&'p Route>) -> Option<&'p str> {
+    match route {
+        Some(route) => route.scope.as_deref(),
+        None => policy.default_scope.as_deref(),
+    }
+}
+
+pub(super) fn lacks_scope(caller: &Caller, scope: Option<&str>) -> Option<ErrorCode> {
+    let scope = scope?;
+    if let Some(token) = &caller.token {
+        return (!token.scopes.admit(scope)).then_some(ErrorCode::InsufficientScope);
+    }
     match &caller.key {
         Some(key) if key.scopes.admit(scope) => None,
         Some(_) => Some(ErrorCode::InsufficientScope),

@@ -81,6 +81,7 @@ impl Engine {
         context.by = Some(by);
         context.verified = self.look_up_key(context).await;
         context.account = self.look_up_account(context, by).await;
+        self.look_up_pressure(shared, context, by).await;
     }
 
     /// What the key of a request is, by memory or by the store. Nothing while the store cannot be reached: callers that
@@ -89,6 +90,9 @@ impl Engine {
         let (Credential::Key(text) | Credential::ServiceToken(text)) = context.credential else {
             return None;
         };
+        if context.token.is_some() {
+            return None;
+        }
         let presented = PresentedKey::parse(text).ok()?;
         match self.directory.verify(&presented, context.now) {
             Looked::Known(verified) => Some(verified),
@@ -101,7 +105,11 @@ impl Engine {
 
     /// What the account is that a front end asserts.
     async fn look_up_account(&self, context: &RequestContext<'_>, by: Expiry) -> Option<LookedAccount> {
-        let Credential::Account { id, .. } = context.credential else { return None };
+        let id = match (&context.token, context.credential) {
+            (Some(Ok(token)), _) => &*token.account,
+            (None, Credential::Account { id, .. }) => id,
+            _ => return None,
+        };
         if self.store_mode() == StoreMode::Degraded {
             return None;
         }
@@ -110,7 +118,7 @@ impl Engine {
     }
 
     /// Decides by the store, or by the fallback if it cannot be reached.
-    async fn drive_redis(
+    pub(super) async fn drive_redis(
         &self,
         shared: &Shared,
         context: &RequestContext<'_>,

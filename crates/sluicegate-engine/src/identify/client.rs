@@ -11,7 +11,7 @@ use sluicegate_core::time::Timestamp;
 use sluicegate_store::hash::HomeHasher;
 
 use super::cookie::SessionKeys;
-use super::prefix::{own, prefix_of};
+use super::prefix::{blended, own, prefix_of};
 
 /// A caller without a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,12 +75,11 @@ pub(crate) fn client_of(
     headers: &HeaderMap,
     now: Timestamp,
 ) -> Client {
-    let prefix = address.map(prefix_of);
     let (hash, known) = fingerprint(homes, identity, headers);
     let (home, kind) = match sessions.session(headers, identity.session_cookie.name(), now) {
         Some(session) => (homes.of_parts(&[b"session", &session.bytes()]), ClientKind::Session),
         None => {
-            let prefix = prefix.unwrap_or_default();
+            let prefix = address.map(|address| blended(address, identity.address)).unwrap_or_default();
             match known {
                 Known::Something => {
                     let parts: [&[u8]; 3] = [b"client", &prefix, &hash.0.to_le_bytes()];
@@ -95,7 +94,8 @@ pub(crate) fn client_of(
         reason = "half of a keyed hash tells fingerprints apart well enough"
     )]
     let fingerprint = hash.0 as u64;
-    Client { home, address: prefix.map(|prefix| own(homes, &prefix)), fingerprint, kind }
+    let address = address.map(|address| own(homes, &prefix_of(address)));
+    Client { home, address, fingerprint, kind }
 }
 
 /// Whether any of the headers is there that tell callers apart.

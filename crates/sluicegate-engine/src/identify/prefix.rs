@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use sluicegate_core::plan::HomeId;
+use sluicegate_core::policy::AddressPrefix;
 use sluicegate_store::hash::HomeHasher;
 
 /// An address as limits count it.
@@ -22,6 +24,11 @@ pub fn prefixes(homes: &HomeHasher, address: IpAddr) -> Prefixes {
     Prefixes { own: own(homes, &prefix_of(address)), network }
 }
 
+/// Where the meters are that the callers in a tier share behind an address under pressure.
+pub(crate) fn prefix_home(homes: &HomeHasher, address: IpAddr, tier: &str) -> HomeId {
+    homes.of_parts(&[b"pressure", &prefix_of(address), tier.as_bytes()])
+}
+
 pub(super) fn own(homes: &HomeHasher, prefix: &[u8; 9]) -> u64 {
     short(homes, &[b"address", prefix])
 }
@@ -29,6 +36,18 @@ pub(super) fn own(homes: &HomeHasher, prefix: &[u8; 9]) -> u64 {
 #[expect(clippy::cast_possible_truncation, reason = "half of a keyed hash tells addresses apart well enough")]
 pub(super) fn short(homes: &HomeHasher, parts: &[&[u8]]) -> u64 {
     homes.of_parts(parts).0 as u64
+}
+
+/// What of an address goes into the id of a client. The default is what [`prefix_of`] says.
+pub(super) fn blended(address: IpAddr, bits: AddressPrefix) -> [u8; 9] {
+    let mut prefix = prefix_of(address);
+    let bits = if prefix[0] == 4 { bits.v4() } else { bits.v6() };
+    for (at, byte) in (0_u8..).zip(&mut prefix[1..]) {
+        // How many bits of this byte stay.
+        let left = bits.saturating_sub(8 * at).min(8);
+        *byte &= u8::MAX.checked_shl(u32::from(8 - left)).unwrap_or(0);
+    }
+    prefix
 }
 
 /// What of an address counts: all of IPv4, the /64 of IPv6. The rest of an IPv6 address is the caller's to choose.

@@ -14,7 +14,7 @@ pub(super) fn encode(bytes: &[u8], into: &mut String) {
 }
 
 /// The bytes of a text, or nothing if [`encode`] never writes it.
-pub(super) fn decode(text: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
     for chunk in text.chunks(4) {
         let count = chunk.len().checked_sub(1).filter(|count| *count > 0)?;

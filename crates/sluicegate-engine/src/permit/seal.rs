@@ -35,7 +35,11 @@ const REFUNDS: u8 = 1 << 3;
 
 /// The key that permits are authenticated with.
 #[derive(Clone)]
-pub struct PermitKey([u8; 32]);
+pub struct PermitKey {
+    sealing: [u8; 32],
+    /// Those that sealed before: what they sealed is accepted.
+    previous: Vec<[u8; 32]>,
+}
 
 /// Without the key.
 impl std::fmt::Debug for PermitKey {
@@ -73,7 +77,14 @@ pub(crate) struct SealedPermit {
 impl PermitKey {
     /// The key that is made from this secret.
     pub fn new(secret: &[u8]) -> Self {
-        Self(blake3::derive_key(PERMITS, secret))
+        Self { sealing: blake3::derive_key(PERMITS, secret), previous: Vec::new() }
+    }
+
+    /// The same, and permits that were sealed under one of these earlier secrets are accepted.
+    #[must_use]
+    pub fn with_previous<'s>(mut self, secrets: impl IntoIterator<Item = &'s [u8]>) -> Self {
+        self.previous = secrets.into_iter().map(|secret| blake3::derive_key(PERMITS, secret)).collect();
+        self
     }
 
     /// The text of a permit.
@@ -82,7 +93,7 @@ impl PermitKey {
         getrandom::fill(&mut random).map_err(|_| NoRandomness)?;
         let mut bytes = Vec::with_capacity(224);
         permit.write(random, &mut bytes);
-        let mac = blake3::keyed_hash(&self.0, &bytes);
+        let mac = blake3::keyed_hash(&self.sealing, &bytes);
         bytes.extend(&mac.as_bytes()[..MAC_LENGTH]);
         let mut text = String::with_capacity(PREFIX.len() + bytes.len().div_ceil(3) * 4);
         text.push_str(PREFIX);
@@ -95,11 +106,14 @@ impl PermitKey {
         let text = text.strip_prefix(PREFIX).filter(|text| text.len() <= LENGTH_MAX)?;
         let bytes = base64url::decode(text.as_bytes())?;
         let (said, mac) = bytes.split_at_checked(bytes.len().checked_sub(MAC_LENGTH)?)?;
-        let expected = blake3::keyed_hash(&self.0, said);
-        // In the same time whatever they are: all bytes are compared, and none is told.
-        let differ =
-            expected.as_bytes().iter().zip(mac).fold(0, |differ, (one, other)| differ | (one ^ other));
-        (differ == 0).then(|| SealedPermit::read(said))?
+        let is_sealed_with = |key: &[u8; 32]| {
+            let expected = blake3::keyed_hash(key, said);
+            // In the same time whatever they are: all bytes are compared, and none is told.
+            let bytes = expected.as_bytes().iter().zip(mac);
+            bytes.fold(0, |differ, (one, other)| differ | (one ^ other)) == 0
+        };
+        let is_sealed = is_sealed_with(&self.sealing) || self.previous.iter().any(is_sealed_with);
+        is_sealed.then(|| SealedPermit::read(said))?
     }
 }
 

@@ -51,6 +51,8 @@ pub enum Changed {
     Account,
     /// A key.
     Key,
+    /// A token.
+    Token,
     /// A block, or what else is held against a caller.
     Block,
     /// An alert fires or is resolved.
@@ -66,6 +68,7 @@ impl Changed {
             Self::Reload => "reload",
             Self::Account => "account",
             Self::Key => "key",
+            Self::Token => "token",
             Self::Block => "block",
             Self::Alert => "alert",
             Self::Mode => "mode",

@@ -161,7 +161,7 @@ impl Brief {
 /// The key that was presented, if it has the form of one. Its id is no secret.
 fn presented(asked: &Asked<'_>) -> Option<KeyId> {
     match asked.credential? {
-        Credential::Key(text) | Credential::ServiceToken(text) => {
+        Credential::Key(text) | Credential::KeyFrom { key: text, .. } | Credential::ServiceToken(text) => {
             PresentedKey::parse(text).ok().map(|presented| presented.id)
         }
         Credential::Account { .. }

@@ -78,7 +78,7 @@ pub(super) fn hold_slots(replay: &Replay<'_>, permits: &LoadedPermits, now: Time
         groups.entry(group).or_default().push(SlotHold { id: decision.slot().1, hold });
     }
     for ((home, account, key_number, route, tier), holds) in groups {
-        let Some(plan) = replay.plan_of(account, tier) else { continue };
+        let Some(plan) = replay.plan_of(account, tier, NonZeroU32::new(key_number)) else { continue };
         let request = Request {
             home: HomeId(home),
             key: NonZeroU32::new(key_number),

@@ -22,8 +22,7 @@ use crate::engine::{Counters, Engine};
 use crate::finish::{FinishError, Finished};
 use crate::ids::DecisionId;
 use crate::permit::{Kept, Permit};
-use crate::record::record;
-use crate::settlement::{Difference, Ending};
+use crate::settlement::Ending;
 
 /// How long a claim is remembered in the store: a little longer than the last late finish that can come.
 const REMEMBERED: Duration = Duration::from_nanos(FINISHED_REMEMBERED.0 + 3_600_000_000_000);
@@ -82,6 +81,10 @@ impl Engine {
         let is_late = now >= sealed.ends;
         let standing = self.standing_anywhere(sealed.account).await;
         let standing = standing.map_err(|_| FinishError::Unavailable)?;
+        if sealed.flags.contains(Flags::KEY_LIMITS) {
+            let learnt = self.learn_limited_key(sealed.account, sealed.key, sealed.key_number).await;
+            learnt.map_err(|_| FinishError::Unavailable)?;
+        }
         let permit = self.permit_of(sealed, standing.as_deref());
         if !is_late {
             self.observe_hold(&permit, now);
@@ -129,7 +132,7 @@ impl Engine {
         }
         let failed = status.is_some_and(|status| (500..600).contains(&status));
         let finished = permit.finished(failed, cost);
-        let Some(record) = self.record_of_finish(permit, finished, Ending::of(permit, failed), now) else {
+        let Some(record) = self.owed_difference(permit, finished, Ending::of(permit, failed), now) else {
             let claim = self.claim_of(shared, NO_RECORD, finished);
             let claims = shared.claims.claim(permit.home, permit.decision.0, claim, REMEMBERED).await;
             return claims.map(answer_of).map_err(|_| FinishError::Unavailable);
@@ -162,23 +165,6 @@ impl Engine {
             self.finish_in_force(shared, at).await;
         }
         Ok(finished)
-    }
-
-    /// What is recorded when a permit is finished by this node. Nothing if it cost what was reserved.
-    fn record_of_finish(
-        &self,
-        permit: &Permit,
-        finished: Finished,
-        ending: Ending,
-        now: Timestamp,
-    ) -> Option<Record> {
-        let Finished { reserved, settled } = finished;
-        let (sold, _) = self.plan_now(permit);
-        let difference = Difference::of(permit, reserved, settled, ending, &sold.tariff)?;
-        let idempotency = permit.name.filter(|_| settled == 0).map(|name| name.idempotency);
-        let record = record(permit, difference.kind, Some(difference.amount), 0, now);
-        let record = difference.recorded(record);
-        Some(Record { idempotency, flags: record.flags | Flags::OWED, ..record })
     }
 
     fn claim_of(&self, shared: &Shared, token: u64, finished: Finished) -> PermitClaim {

@@ -43,7 +43,7 @@ pub(crate) fn is_closed(degraded: &Degraded, plan: &Plan) -> bool {
         || (degraded.quota == DegradedQuota::Closed && plan.tariff.has(Axis::Quota))
 }
 
-/// Whether the store has to be told of what is used meanwhile.
+/// Whether the store has to be told of what is used meanwhile: however quotas are decided, usage is billed.
 pub(crate) fn is_owed(degraded: &Degraded, plan: &Plan) -> bool {
-    degraded.quota == DegradedQuota::Reconcile && plan.tariff.has(Axis::Quota)
+    degraded.quota != DegradedQuota::Closed && plan.tariff.has(Axis::Quota)
 }

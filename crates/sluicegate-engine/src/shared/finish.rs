@@ -14,8 +14,7 @@ use crate::engine::{Counters, Engine};
 use crate::finish::{FinishError, Finished};
 use crate::idempotency::AttemptEnd;
 use crate::permit::{Permit, PermitName};
-use crate::record::record;
-use crate::settlement::{Difference, Ending};
+use crate::settlement::{Ending, difference_record};
 
 /// How often it is tried to free a slot. After that its lease frees it.
 const TRIES: u32 = 10;
@@ -28,29 +27,36 @@ impl Engine {
         &self,
         shared: &Shared,
         permit: &Permit,
-        Finished { reserved, settled }: Finished,
+        finished: Finished,
         ending: Ending,
         now: Timestamp,
     ) -> Result<(), FinishError> {
-        if reserved == settled {
-            return Ok(());
-        }
-        let (sold, _) = self.plan_now(permit);
-        let difference = Difference::of(permit, reserved, settled, ending, &sold.tariff);
-        let Some(difference) = difference else { return Ok(()) };
+        let Some(record) = self.owed_difference(permit, finished, ending, now) else { return Ok(()) };
         let Ok(room) = self.spool.reserve() else {
             Counters::count(&self.counters.unrecorded);
             return Err(FinishError::Unavailable);
         };
-        // By how much the overage changes, the store says when the journal has settled this.
-        let (kind, amount) = (difference.kind, difference.amount);
-        let idempotency = permit.name.filter(|_| settled == 0).map(|name| name.idempotency);
-        let record = difference.recorded(record(permit, kind, Some(amount), 0, now));
-        let record = Record { idempotency, flags: record.flags | Flags::OWED, ..record };
         let at = room.append(&record);
         shared.in_force.owe(&record, at);
         shared.journal.wake();
         Ok(())
+    }
+
+    /// The record of what a request cost more or less, which the journal settles. By how much the overage changes, the
+    /// store says then. Nothing: it cost what was reserved.
+    pub(crate) fn owed_difference(
+        &self,
+        permit: &Permit,
+        finished: Finished,
+        ending: Ending,
+        now: Timestamp,
+    ) -> Option<Record> {
+        if finished.reserved == finished.settled {
+            return None;
+        }
+        let (sold, _) = self.plan_now(permit);
+        let record = difference_record(permit, finished, ending, &sold, now)?;
+        Some(Record { flags: record.flags | Flags::OWED, ..record })
     }
 }
 

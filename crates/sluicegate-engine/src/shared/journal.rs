@@ -66,6 +66,11 @@ impl Journal {
         Ok(self.meters.set_overage(plan, overage).await?)
     }
 
+    /// Empties the meters of a plan that are in a period which begins after `latest`.
+    pub(crate) async fn forget_ahead_of(&self, plan: &ChargePlan<'_>, latest: Timestamp) -> Result<(), Away> {
+        Ok(self.meters.forget_ahead_of(plan, latest).await?)
+    }
+
     /// There is something new.
     pub(crate) fn wake(&self) {
         self.news.notify_one();
@@ -256,7 +261,8 @@ impl Engine {
     pub(super) async fn plan_of_payer(&self, record: &Record) -> Option<Arc<Plan>> {
         let policy = self.snapshot.load_full();
         if record.account == 0 {
-            return policy.client_plan_of_number(record.tier, &self.meters, &self.names);
+            let sold = policy.client_plan_of_number(record.tier, &self.meters, &self.names)?;
+            return Some(self.client_plan_of_record(&policy, sold, record.flags));
         }
         let standing = loop {
             match self.standing_anywhere(record.account).await {
@@ -264,7 +270,14 @@ impl Engine {
                 Err(_) => tokio::time::sleep(PAUSE).await,
             }
         };
-        policy.plan_of(&standing, &self.meters, &self.names, &self.counters)
+        let plan = policy.plan_of(&standing, &self.meters, &self.names, &self.counters)?;
+        let key = record.tagged_key_number();
+        if record.flags.contains(Flags::KEY_LIMITS) {
+            while self.learn_limited_key(record.account, record.key, key).await.is_err() {
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+        Some(self.plan_with_known_key(&policy, plan, record.account, key))
     }
 
     /// What a record owes by the limits in force. Nothing if its account was never there.

@@ -122,8 +122,8 @@ impl Engine {
             used: NameUse::Vouched,
         });
         let holder = slot.holder.map_or(shared.node, NodeId);
-        let Record { account, key, decision, .. } = *record;
-        let billed = (account != 0).then_some(Billed { account, key, decision, overage: 0 });
+        let Record { account, key, route, decision, .. } = *record;
+        let billed = (account != 0).then_some(Billed { account, key, route, decision, overage: 0 });
         Some((lost.place, Owed { holder, name, billed, ..shared.owed(&plan, request) }))
     }
 
@@ -148,7 +148,7 @@ impl Engine {
             account: billed.account,
             key: billed.key,
             key_number: key.and_then(KeyEnv::untag).map_or(0, NonZeroU32::get),
-            route: self.snapshot.load().route_number(owed.request.route),
+            route: billed.route,
             tier: owed.plan.number,
             env: key.map_or(KeyEnv::Live, KeyEnv::of_tagged),
             unit: Unit::Requests,

@@ -7,6 +7,7 @@ use sluicegate_core::rule::Amount;
 use sluicegate_core::settle::Outcome;
 use sluicegate_core::tariff::Charges;
 use sluicegate_core::time::{Nanos, Timestamp};
+use sluicegate_ledger::Flags;
 use sluicegate_store::redis::{Homes, Owed};
 
 use super::Shared;
@@ -72,6 +73,10 @@ impl Engine {
         let sealed = self.open_to_renew(text, now)?;
         let standing = self.standing_anywhere(sealed.account).await;
         let standing = standing.map_err(|_| FinishError::Unavailable)?;
+        if sealed.flags.contains(Flags::KEY_LIMITS) {
+            let learnt = self.learn_limited_key(sealed.account, sealed.key, sealed.key_number).await;
+            learnt.map_err(|_| FinishError::Unavailable)?;
+        }
         let mut permit = self.permit_of(sealed, standing.as_deref());
         if permit.kept == Kept::Here {
             return self.renew_in_memory(permit, hold, now);

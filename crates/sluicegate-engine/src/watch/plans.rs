@@ -5,8 +5,13 @@ use std::hash::{Hash, RandomState};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sluicegate_core::policy::{Bucket, Percent};
+use sluicegate_core::book::LimitId;
+use sluicegate_core::limit::Limit;
+use sluicegate_core::plan::SubjectClass;
+use sluicegate_core::policy::{Bucket, Percent, Pressure};
 use sluicegate_core::tariff::Plan;
+use sluicegate_ledger::Flags;
+use sluicegate_store::meters::MeterTable;
 
 /// How many plans are kept at a time. A policy has a few; each negotiated tier is one more.
 const PLANS_MAX: usize = 10_000;
@@ -22,15 +27,68 @@ struct Made {
     plan: Arc<Plan>,
 }
 
-/// What a plan becomes for somebody who is not treated like everybody.
+/// How a plan is resized for a caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Size {
+pub(crate) struct Size {
     /// What is left of every limit.
     pub(super) share: Percent,
     /// The reputation that it is for, if one is kept.
     pub(super) bucket: Option<Bucket>,
-    /// It is for a home that 2 to the power of this many callers share.
-    pub(super) members_log2: Option<u8>,
+    /// Who shares the meters.
+    pub(super) sharing: Sharing,
+}
+
+/// Who shares the meters of a plan.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Sharing {
+    /// They are one caller's own.
+    Alone,
+    /// The callers behind an address prefix under pressure: the limits of so many.
+    Prefix(u64),
+    /// The callers of an overflow bucket: the limits of so many.
+    Overflow(u64),
+}
+
+impl Size {
+    fn resize(self, sold: &Plan, enter: impl FnMut(&Limit) -> LimitId) -> Plan {
+        match self.sharing {
+            // What one of several callers does is not held against the others.
+            Sharing::Prefix(callers) => sold.shared_by(callers, self.share, enter),
+            Sharing::Overflow(callers) => {
+                sold.shared_by(callers, self.share, enter).for_class(SubjectClass::Overflow)
+            }
+            Sharing::Alone => {
+                let plan = sold.squeezed(self.share, enter);
+                match self.bucket {
+                    Some(bucket) => plan.expecting(bucket),
+                    None => plan,
+                }
+            }
+        }
+    }
+}
+
+impl PlanCache<Size> {
+    /// A plan in another size.
+    pub(super) fn sized(&self, sold: &Arc<Plan>, size: Size, meters: &MeterTable) -> Arc<Plan> {
+        self.of(sold, size, |sold| size.resize(sold, |limit| meters.enter(limit)))
+    }
+
+    /// The plan under which something was charged that has these flags, as the policy has it now.
+    pub(crate) fn recorded(
+        &self,
+        sold: Arc<Plan>,
+        flags: Flags,
+        pressure: Option<Pressure>,
+        meters: &MeterTable,
+    ) -> Arc<Plan> {
+        if !flags.contains(Flags::PREFIX) {
+            return sold;
+        }
+        let Pressure { squeeze_to: share, share: callers, .. } = pressure.unwrap_or_default();
+        let sharing = Sharing::Prefix(callers.get().into());
+        self.sized(&sold, Size { share, bucket: None, sharing }, meters)
+    }
 }
 
 impl<K> Default for PlanCache<K> {

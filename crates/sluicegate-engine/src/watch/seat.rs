@@ -14,11 +14,22 @@ use crate::abuse::{Crowd, Seat};
 /// The homes are counted once in so many subjects: that takes as long as deciding on one.
 const COUNT_EVERY: u64 = 64;
 
+/// What takes a seat.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum SeatKind {
+    /// A caller behind this address, or with this name.
+    Caller { address: u64 },
+    /// An address prefix under pressure.
+    Prefix { address: u64 },
+}
+
 /// Who gets a home of its own.
 #[derive(Debug)]
 pub(crate) struct Seats {
     clients: Class,
     asked: Class,
+    /// Of address prefixes under pressure. Apart from the clients, who would be counted as members.
+    prefixes: Class,
 }
 
 /// The homes of one class, and those that its subjects share beyond the bound.
@@ -51,13 +62,17 @@ impl Seats {
         Self {
             clients: class(SubjectClass::Client, random),
             asked: class(SubjectClass::Asked, random.wrapping_add(1)),
+            prefixes: class(SubjectClass::Overflow, random.wrapping_add(2)),
         }
     }
 
     /// The home that a subject of this plan shares with others. Which one, its address says, or whatever else it is
     /// known by.
-    pub(super) fn shared(&self, home: HomeId, address: u64, plan: &Plan, now: Timestamp) -> Seated {
-        let class = self.of(plan.tariff.class());
+    pub(super) fn shared(&self, home: HomeId, kind: SeatKind, plan: &Plan, now: Timestamp) -> Seated {
+        let (class, address) = match kind {
+            SeatKind::Caller { address } => (self.of(plan.tariff.class()), address),
+            SeatKind::Prefix { address } => (&self.prefixes, address),
+        };
         let seat = class.crowd.seat(home, address, plan.number, counts_for(plan), now);
         Seated { seat, class: class.class }
     }
@@ -86,7 +101,8 @@ impl Seats {
     fn of(&self, class: SubjectClass) -> &Class {
         match class {
             SubjectClass::Asked => &self.asked,
-            SubjectClass::Client | SubjectClass::Account | SubjectClass::Overflow => &self.clients,
+            SubjectClass::Overflow => &self.prefixes,
+            SubjectClass::Client | SubjectClass::Account => &self.clients,
         }
     }
 }

@@ -1,17 +1,21 @@
 //! The steps of a request's way that look at how its caller behaves.
 
+use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use sluicegate_core::limit::{Limit, LimitName};
 use sluicegate_core::limit_now::{ConductNow, LimitNow};
 use sluicegate_core::plan::{ChargePlan, HomeId, Mode, Sharer, SubjectClass};
-use sluicegate_core::policy::{Blocks, Bucket, Percent};
+use sluicegate_core::policy::{Blocks, Bucket, Percent, Pressure};
 use sluicegate_core::settle::Readings;
 use sluicegate_core::tariff::Plan;
 use sluicegate_core::time::{Nanos, Timestamp};
 
-use super::plans::Size;
-use super::seat::{Seated, counts_for};
+use sluicegate_ledger::Flags;
+
+use super::plans::{Sharing, Size};
+use super::seat::{SeatKind, Seated, counts_for};
 use super::standings::Standing;
 use super::stored::StoredSubjects;
 use sluicegate_core::block::Caller as Blockable;
@@ -21,8 +25,9 @@ use crate::abuse::{EdgeVerdict, Squeeze};
 use crate::decide::RequestContext;
 use crate::decision::{Denial, StoreMode};
 use crate::engine::{Counters, Engine};
-use crate::identify::{self, Client};
+use crate::identify::{self, Client, ClientKind};
 use crate::request::Purpose;
+use crate::snapshot::PolicySnapshot;
 
 /// What is known of a caller besides its plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,29 +38,63 @@ pub(crate) struct Watched {
     pub(crate) sharer: Sharer,
     /// What pressure on its address leaves of its limits.
     pub(super) share: Percent,
+    /// The pressure under which its home is that of its address prefix.
+    pub(super) prefix: Option<PrefixShare>,
     /// Where it sits, if it shares its home with others.
     seat: Option<Seated>,
+}
+
+/// An address prefix under pressure: its callers without a session share the prefix's meters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct PrefixShare {
+    /// How many clients' worth they share.
+    callers: NonZeroU32,
+    /// When the pressure ends at the earliest, in whole seconds, rounded up.
+    pub(super) until_s: u32,
 }
 
 impl Watched {
     /// A key of an account: its address is not what it is known by.
     pub(crate) const fn key(home: HomeId, sharer: Sharer) -> Self {
-        Self { home, sharer, share: Percent::FULL, seat: None }
+        Self { home, sharer, share: Percent::FULL, prefix: None, seat: None }
     }
 
     /// How it stands, apart from its reputation.
     pub(crate) fn standing(&self, reputation: Option<Bucket>) -> Standing {
-        Standing { reputation, squeezed: self.share < Percent::FULL }
+        Standing { reputation, squeezed: self.prefix.is_some() }
     }
 
     /// Whether its meters are its own.
     pub(crate) fn is_alone(&self) -> bool {
-        self.seat.is_none()
+        self.seat.is_none() && self.prefix.is_none()
+    }
+
+    /// Whether its meters are those of its address prefix.
+    pub(crate) fn is_prefix(&self) -> bool {
+        self.prefix.is_some()
+    }
+
+    /// What records of its requests say about its meters.
+    pub(crate) fn flags(&self) -> Flags {
+        match (self.seat, self.prefix) {
+            (None, None) => Flags::NONE,
+            (None, Some(_)) => Flags::PREFIX,
+            (Some(_), _) => Flags::OVERFLOW,
+        }
     }
 
     /// How many callers the limits of its home are for.
     fn members(&self) -> u64 {
-        self.seat.map_or(1, |seated| 1 << seated.seat.members_log2)
+        let in_prefix = self.prefix.map_or(1, |prefix| prefix.callers.get().into());
+        self.seat.map_or(1, |seated| 1 << seated.seat.members_log2) * in_prefix
+    }
+
+    fn sharing(&self) -> Sharing {
+        match (self.seat, self.prefix) {
+            (None, None) => Sharing::Alone,
+            (None, Some(_)) => Sharing::Prefix(self.members()),
+            (Some(_), _) => Sharing::Overflow(self.members()),
+        }
     }
 
     /// A limit of what it bought, as its home has it with this share.
@@ -78,14 +117,23 @@ impl Engine {
     /// Before anything else: whether an address has sent too much.
     #[inline]
     pub(crate) fn at_the_edge(&self, context: &RequestContext<'_>) -> Option<Denial> {
-        let edge = context.policy.policy().edge.as_ref()?;
+        context.policy.policy().edge.as_ref()?;
         let address = context.request.address.filter(|_| context.request.purpose == Purpose::Charge)?;
+        self.ip_denial(&context.policy, address, context.now)
+    }
+
+    /// Whether an address has sent too much for the per-IP limit of a policy.
+    pub(crate) fn ip_denial(
+        &self,
+        policy: &PolicySnapshot,
+        address: IpAddr,
+        now: Timestamp,
+    ) -> Option<Denial> {
+        let edge = policy.policy().edge.as_ref()?;
         let prefixes = identify::prefixes(&self.homes, address);
-        let own = self.watch.edge.check(prefixes.own, &edge.bucket, context.now);
+        let own = self.watch.edge.check(prefixes.own, &edge.bucket, now);
         let verdict = match (own, prefixes.network) {
-            (EdgeVerdict::Pass, Some(network)) => {
-                self.watch.edge.check(network, context.policy.network()?, context.now)
-            }
+            (EdgeVerdict::Pass, Some(network)) => self.watch.edge.check(network, policy.network()?, now),
             (verdict, _) => verdict,
         };
         let EdgeVerdict::Refuse { retry_after } = verdict else { return None };
@@ -96,23 +144,49 @@ impl Engine {
 
     /// A client as it is watched: pressure on its address is noted, and whether it has a home of its own.
     pub(crate) fn watch_client(&self, context: &RequestContext<'_>, client: &Client, plan: &Plan) -> Watched {
-        let mut watched =
-            Watched { home: client.home, sharer: Sharer::ALL, share: Percent::FULL, seat: None };
+        let mut watched = Watched::key(client.home, Sharer::ALL);
         if let (Some(pressure), Some(address)) = (&context.policy.policy().pressure, client.address) {
-            let squeeze = match context.request.purpose {
-                Purpose::Charge => {
-                    self.watch.origins.note(client.home, address);
+            let is_charged = context.request.purpose == Purpose::Charge;
+            if is_charged {
+                self.watch.origins.note(client.home, address);
+            }
+            let squeeze = match client.kind {
+                // It has passed a challenge: it is neither counted nor squeezed.
+                ClientKind::Session => Squeeze::No,
+                _ if is_charged => {
                     self.watch.pressure.note(address, client.fingerprint, pressure, context.now)
                 }
-                Purpose::Peek => self.watch.pressure.look(address, context.now),
+                _ => self.watch.pressure.look(address, context.now),
             };
-            if squeeze != Squeeze::No {
-                Counters::count(&self.counters.squeezed);
-                watched.share = pressure.squeeze_to;
+            if let Squeeze::Until(until) = squeeze {
+                self.share_prefix(context, &mut watched, pressure, until, plan);
             }
         }
-        self.seat(context, &mut watched, client.address.unwrap_or(0), plan);
+        let address = client.address.unwrap_or(0);
+        let kind = match watched.prefix {
+            None => SeatKind::Caller { address },
+            Some(_) => SeatKind::Prefix { address },
+        };
+        self.seat(context, &mut watched, kind, plan);
         watched
+    }
+
+    /// Has a caller share the meters of its address prefix. Its own meters are left as they are.
+    #[cold]
+    fn share_prefix(
+        &self,
+        context: &RequestContext<'_>,
+        watched: &mut Watched,
+        pressure: &Pressure,
+        until: Timestamp,
+        plan: &Plan,
+    ) {
+        let Some(address) = context.request.address else { return };
+        Counters::count(&self.counters.squeezed);
+        watched.share = pressure.squeeze_to;
+        watched.home = identify::prefix_home(&self.homes, address, plan.name.as_str());
+        let until_s = until.as_secs().saturating_add(1);
+        watched.prefix = Some(PrefixShare { callers: pressure.share, until_s });
     }
 
     /// A name that a front end vouches for, and that the directory does not know.
@@ -120,12 +194,12 @@ impl Engine {
         let mut watched = Watched::key(home, Sharer::ALL);
         // Half of a keyed hash is one.
         let name = (home.0 >> 64) as u64;
-        self.seat(context, &mut watched, name, plan);
+        self.seat(context, &mut watched, SeatKind::Caller { address: name }, plan);
         watched
     }
 
     /// Has a caller share the home of others, if there are too many of its kind.
-    fn seat(&self, context: &RequestContext<'_>, watched: &mut Watched, address: u64, plan: &Plan) {
+    fn seat(&self, context: &RequestContext<'_>, watched: &mut Watched, kind: SeatKind, plan: &Plan) {
         let class = plan.tariff.class();
         let has_room = match self.shared.is_some() && self.store_mode() == StoreMode::Normal {
             false => self.watch.seats.has_room_for(class, watched.home, &self.meters),
@@ -138,7 +212,7 @@ impl Engine {
         };
         if !has_room {
             Counters::count(&self.counters.crowded);
-            let seated = self.watch.seats.shared(watched.home, address, plan, context.now);
+            let seated = self.watch.seats.shared(watched.home, kind, plan, context.now);
             watched.home = seated.seat.home;
             watched.seat = Some(seated);
         }
@@ -200,19 +274,8 @@ impl Engine {
     #[cold]
     fn sized(&self, sold: &Arc<Plan>, watched: &Watched, bucket: Option<Bucket>) -> Arc<Plan> {
         let share = bucket.map_or(Percent::FULL, Bucket::share).and(watched.share);
-        let size = Size { share, bucket, members_log2: watched.seat.map(|seated| seated.seat.members_log2) };
-        self.watch.plans.of(sold, size, |sold| {
-            let enter = |limit: &_| self.meters.enter(limit);
-            if let Some(log2) = size.members_log2 {
-                // What one of a crowd does is not held against the others.
-                return sold.shared_by(1 << log2, share, enter);
-            }
-            let plan = sold.squeezed(share, enter);
-            match bucket {
-                Some(bucket) => plan.expecting(bucket),
-                None => plan,
-            }
-        })
+        let size = Size { share, bucket, sharing: watched.sharing() };
+        self.watch.plans.sized(sold, size, &self.meters)
     }
 
     /// The reputation that a caller probably has. Nothing where none is kept.

@@ -5,15 +5,17 @@
 //! limits or larger ones, so the wait is never too short.
 
 use sluicegate_core::limit::{Limit, LimitName};
-use sluicegate_core::plan::{Charge, ChargePlan, Due};
-use sluicegate_core::policy::{Bucket, Percent, Policy, Reputation};
+use sluicegate_core::plan::{Charge, ChargePlan, Due, Mode, Sharer};
+use sluicegate_core::policy::{Bucket, Percent, Reputation};
 use sluicegate_core::rule::{Answer as Fit, Rule};
 use sluicegate_core::settle::{Outcome, Reading, Readings};
-use sluicegate_core::time::Nanos;
+use sluicegate_core::tariff::{Charges, Request};
+use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_core::wait::wait_at;
 
-use super::steps::Watched;
-use crate::decide::{Caller, RequestContext, answer_of, refusal};
+use super::seat::counts_for;
+use super::steps::{PrefixShare, Watched};
+use crate::decide::{Attempt, Caller, RequestContext, answer_of, refusal};
 use crate::decision::Answer;
 use crate::engine::Engine;
 
@@ -48,10 +50,60 @@ impl Engine {
         }
         if let Some(bucket) = fallen_from(plan, readings) {
             let known = Known { share: bucket.share().and(caller.watched.share), wait };
-            wait = self.wait_of(context.policy.policy(), caller, plan, readings, Some(known)).unwrap_or(wait);
+            wait = self.wait_of(caller, plan, readings, Some(known)).unwrap_or(wait);
         }
         let blocked_for = self.held_against(context, &caller.watched, plan, readings);
         wait.max(blocked_for.unwrap_or(Nanos::ZERO))
+    }
+
+    /// How long a caller is told to wait that the meters of its address prefix refuse for so long. If the pressure
+    /// lasts that long, they decide then; if it ends before, the caller's own meters do.
+    #[cold]
+    pub(crate) fn told_wait_of_prefix(
+        &self,
+        context: &RequestContext<'_>,
+        attempt: &Attempt,
+        retry_after: Nanos,
+    ) -> Nanos {
+        let caller = &attempt.caller;
+        let Some(prefix) = caller.watched.prefix else { return retry_after };
+        if retry_after <= Timestamp::from_secs(prefix.until_s).since(context.now) {
+            return retry_after;
+        }
+        let own = match &self.shared {
+            None => self.own_wait(context, attempt),
+            // A flood of refusals asks a shared store for nothing, so nobody knows what the caller has used: after this
+            // long it does not count any more.
+            Some(_) => counts_for(&caller.plan),
+        };
+        relief(context, prefix).max(own)
+    }
+
+    /// After how long the caller's own meters would admit it.
+    fn own_wait(&self, context: &RequestContext<'_>, attempt: &Attempt) -> Nanos {
+        let sold = &attempt.caller.plan;
+        let Some(client) = attempt.caller.client else { return Nanos::ZERO };
+        let own = Watched::key(client.0, Sharer::ALL);
+        let mut reputation = self.guess(sold, &own);
+        // Each turn learns the reputation that the one before lacked.
+        for _ in Bucket::ALL {
+            let sized = self.plan_for(sold, &own, reputation);
+            let request = context.request_of(&attempt.permit, Mode::Peek, Charges::All);
+            let plan = sized.tariff.plan(&Request { home: own.home, ..request });
+            let mut readings = Readings::new();
+            match self.meters.settle(&plan, &mut readings) {
+                Outcome::Elsewhere { remaining } => {
+                    let score = u8::try_from(remaining).unwrap_or(u8::MAX);
+                    reputation = Some(Reputation::bucket(score));
+                }
+                Outcome::Refused { retry_after, .. } => {
+                    return self.holds.retry_after(sold.number, &plan, &readings, retry_after);
+                }
+                Outcome::Admitted { .. } | Outcome::Conflicts => return Nanos::ZERO,
+                Outcome::NeverFits { .. } => break,
+            }
+        }
+        counts_for(sold)
     }
 
     /// Refuses a cost that does not fit a limit: until enough of the limit is left again, or for good.
@@ -64,7 +116,10 @@ impl Engine {
         by: usize,
         readings: &Readings,
     ) -> Answer {
-        match self.wait_of(context.policy.policy(), caller, plan, readings, None) {
+        if let Some(wait) = relieved(context, caller, plan, readings) {
+            return Answer::Denied(refusal(plan.charges().get(by).map(|charge| charge.limit), wait));
+        }
+        match self.wait_of(caller, plan, readings, None) {
             Some(wait) => Answer::Denied(refusal(plan.charges().get(by).map(|charge| charge.limit), wait)),
             None => {
                 let by = never_fits(caller, plan, readings).unwrap_or(by);
@@ -78,14 +133,13 @@ impl Engine {
     #[cold]
     fn wait_of(
         &self,
-        policy: &Policy,
         caller: &Caller,
         plan: &ChargePlan<'_>,
         readings: &Readings,
         known: Option<Known>,
     ) -> Option<Nanos> {
         let estimate = self.holds.estimate(caller.plan.number);
-        let levels = levels(policy, &caller.watched, plan, readings);
+        let levels = levels(&caller.watched, plan, readings);
         let waits = levels.into_iter().filter_map(|level| {
             let mut wait = Nanos::ZERO;
             for (charge, reading) in admission_charges(plan, readings) {
@@ -133,7 +187,7 @@ fn admission_charges<'r, 'p>(
 }
 
 /// What a caller has of its limits from now on, if it is not refused again.
-fn levels(policy: &Policy, watched: &Watched, plan: &ChargePlan<'_>, readings: &Readings) -> Vec<Level> {
+fn levels(watched: &Watched, plan: &ChargePlan<'_>, readings: &Readings) -> Vec<Level> {
     let reputation =
         plan.charges().iter().zip(readings).find_map(|(charge, reading)| match &charge.limit.rule {
             Rule::TokenBucket(points) if charge.limit.name.as_str() == LimitName::REPUTATION => {
@@ -152,14 +206,33 @@ fn levels(policy: &Policy, watched: &Watched, plan: &ChargePlan<'_>, readings: &
             })
             .collect(),
     };
-    // The pressure ends too.
-    let relieved = policy.pressure.filter(|_| watched.share < Percent::FULL).map(|pressure| pressure.length);
-    let relieved = relieved.into_iter().flat_map(|length| {
-        by_reputation.iter().map(move |level| Level { after: level.after.max(length), share: level.share })
-    });
-    let relieved: Vec<Level> = relieved.collect();
-    let now = by_reputation.into_iter().map(|level| Level { share: level.share.and(watched.share), ..level });
-    now.chain(relieved).collect()
+    by_reputation.into_iter().map(|level| Level { share: level.share.and(watched.share), ..level }).collect()
+}
+
+/// When the pressure on an address has ended for sure, if nobody else comes: no fingerprint of now counts any more.
+fn relief(context: &RequestContext<'_>, prefix: PrefixShare) -> Nanos {
+    let window =
+        context.policy.policy().pressure.map_or(Nanos::ZERO, |pressure| Nanos(pressure.window.as_nanos()));
+    Timestamp::from_secs(prefix.until_s).since(context.now).max(window)
+}
+
+/// After how long a cost is admitted that is larger than what the callers of an address share under pressure, but not
+/// than what one caller has without it: the pressure has ended, and what the caller used before it does not count any
+/// more. Nothing: it is none of these.
+#[cold]
+fn relieved(
+    context: &RequestContext<'_>,
+    caller: &Caller,
+    plan: &ChargePlan<'_>,
+    readings: &Readings,
+) -> Option<Nanos> {
+    let prefix = caller.watched.prefix?;
+    for (charge, reading) in admission_charges(plan, readings) {
+        if wait_at(caller.sold(charge.limit)?, charge.cost.get(), &charge.limit.rule, reading) == Fit::Never {
+            return None;
+        }
+    }
+    Some(relief(context, prefix).max(counts_for(&caller.plan)))
 }
 
 impl Caller {

@@ -1,5 +1,6 @@
 //! The books of a node: usage by the hour, meters that agree with the records, files that are sealed, records that go.
 
+mod billed;
 mod hourly_check;
 
 use std::collections::BTreeMap;

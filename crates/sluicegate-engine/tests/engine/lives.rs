@@ -13,6 +13,8 @@ mod sums;
 const WORLDS: u64 = 20;
 const ACCOUNTS: usize = 500;
 const TURNS: usize = 3_000;
+/// In how many intervals a run checks the bound of the rate, at least.
+const INTERVALS_MIN: u64 = 100_000;
 
 #[expect(clippy::disallowed_methods, reason = "how many cases a run takes is said from outside")]
 fn worlds() -> u64 {
@@ -44,12 +46,16 @@ fn ten_thousand_lives_in_memory_are_exact() {
         "concurrency_limited",
         "tier changes",
         "reloads",
+        "changes taken back",
         "clock steps",
+        "steps followed",
         "kills",
         "restarts",
     ] {
         assert!(seen.get(what).is_some_and(|count| *count > 10), "{what}: {seen:?}");
     }
+    let intervals = seen.get("rate intervals").copied().unwrap_or(0);
+    assert!(intervals > INTERVALS_MIN, "the bound of the rate was checked in {intervals} intervals");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate_core::policy::TierName;
 use sluicegate_engine::{CallerRequest, Engine, Hold};
-use sluicegate_ledger::{Kind, Position};
+use sluicegate_ledger::{BilledPrint, Flags, Kind, Position, Record, Settlement};
 use sluicegate_store::database::Database;
 use sluicegate_testkit::redis::{Engine as Server, RedisServer};
 use tempfile::TempDir;
 
-use crate::place::{copy_dir, costing, header, request, writer};
+use crate::place::{NOW, Place, copy_dir, costing, header, request, wait, writer};
 use crate::shared_place::{self, customer};
 
 const PLANS: &str = "tiers: {metered: {quota: 10, on_quota_exceeded: bill_overage, refund_on: 5xx}}";
@@ -112,11 +113,66 @@ async fn what_was_recorded_outlasts_a_tier_that_refuses() {
     let engine = shared_place::node(TIERS, &redis.url(), Duration::from_secs(10), &dir).await;
     let key = customer(&engine).await;
     for (tier, cost, told) in [("metered", 60, Some("50")), ("hard", 3, None), ("metered", 7, Some("57"))] {
-        let tier = sluicegate_core::policy::TierName::new(tier).unwrap();
+        let tier = TierName::new(tier).unwrap();
         engine.directory().set_tier("acme", tier, &writer()).await.unwrap();
         let decision = engine.decided(&costing(request(&key), cost), engine.now()).await;
         assert_eq!(header(&decision, "X-Quota-Overage").as_deref(), told);
     }
     let overage: u64 = records(&engine).iter().map(|(_, _, overage)| overage).sum();
     assert_eq!(overage, 57);
+}
+
+const TWO_PLANS: &str = "
+tiers:
+  metered: {quota: 10, on_quota_exceeded: bill_overage, refund_on: 5xx}
+  larger: {quota: 20, on_quota_exceeded: bill_overage, refund_on: 5xx}
+";
+
+/// What the records of ends of requests say of how they are settled.
+fn ends(engine: &Engine) -> Vec<(Kind, u64, BilledPrint, Settlement, Flags)> {
+    let mut ends = Vec::new();
+    let read = engine.spool().read(Position(0), |_, record: &Record| {
+        if record.kind != Kind::Charge && record.cost > 0 {
+            let flags = record.flags.without(Flags::OWED | Flags::FINISHED);
+            ends.push((record.kind, record.cost, record.billed, record.settlement, flags));
+        }
+    });
+    read.map(|_| ends).unwrap()
+}
+
+/// A request of each way to end, charged before a change of the tier and ended after it.
+async fn end_after_a_change_of_the_tier(engine: &Engine, account: &str, key: &str) {
+    let costs = [(Some(200), 9), (Some(200), 1), (Some(503), 3)];
+    let mut held = Vec::new();
+    for _ in 0..2 * costs.len() {
+        let asked = CallerRequest { hold: Hold::Yes, ..costing(request(key), 3) };
+        held.push(engine.decided(&asked, engine.now()).await.permit.unwrap());
+    }
+    let larger = TierName::new("larger").unwrap();
+    engine.directory().set_tier(account, larger, &writer()).await.unwrap();
+    for (status, cost) in costs {
+        let (own, handed) = (held.pop().unwrap(), held.pop().unwrap());
+        engine.finish(&own, status, Some(cost), engine.now()).unwrap();
+        let handed = engine.keep(handed, engine.now()).unwrap();
+        engine.finish_kept(&handed.text, status, Some(cost), engine.now()).await.unwrap();
+    }
+    engine.spool().flush().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ends_of_requests_are_recorded_alike_in_memory_and_where_nodes_share_a_store() {
+    let (redis, dir) = (RedisServer::new(Server::Redis), tempfile::tempdir().unwrap());
+    let shared = shared_place::node(TWO_PLANS, &redis.url(), Duration::from_secs(10), &dir).await;
+    let key = customer(&shared).await;
+    end_after_a_change_of_the_tier(&shared, "acme", &key).await;
+    let in_memory = std::thread::spawn(|| {
+        let place = Place::new(TWO_PLANS);
+        let caller = place.caller("metered");
+        place.engine.clock().set(NOW);
+        wait(end_after_a_change_of_the_tier(&place.engine, "acct-metered", &caller.key));
+        ends(&place.engine)
+    });
+    let in_memory = in_memory.join().unwrap();
+    assert_eq!(in_memory.len(), 6);
+    assert_eq!(ends(&shared), in_memory);
 }

@@ -243,6 +243,21 @@ async fn a_slot_is_held_for_as_long_as_a_service_says_and_renewed_at_another_nod
     assert_eq!(one.finish(&short, 3).await, finished(1, 3));
 }
 
+/// How many calls were made, once no more are.
+async fn still(calls: &impl Fn() -> u64) -> u64 {
+    let mut last = calls();
+    for _ in 0..100 {
+        // Between two looks at what a real server and the tasks of the engine do.
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        let now = calls();
+        if now == last {
+            return now;
+        }
+        last = now;
+    }
+    panic!("calls go on: {last}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixty_long_requests_of_an_account_cost_redis_one_script_in_a_third_of_their_lease() {
     let redis = RedisServer::new(Kind::Redis);
@@ -255,22 +270,19 @@ async fn sixty_long_requests_of_an_account_cost_redis_one_script_in_a_third_of_t
         one.engine.enter(&permit);
     }
     let calls = || one.engine.store_counters().unwrap().calls.get();
-    let before = calls();
-    // A minute, second by second. The first requests are a little older than the last.
-    let steps: Vec<Renewed> =
-        (0..=60).map(|secs| one.engine.renew(began.plus(Nanos::from_secs(secs)))).collect();
-    let (slots, steps) =
-        steps.iter().fold((0, 0), |(slots, steps), step| (slots + step.slots, steps + step.steps));
-    assert!((120..=180).contains(&slots), "{slots}");
-    assert!((2..=6).contains(&steps), "{steps}");
-    for _ in 0..500 {
-        if calls() > before {
-            break;
+    let before = still(&calls).await;
+    // A minute, second by second. The first requests are a little older than the last. Each step waits for the calls of
+    // the one before: those that come while a call is under way would share the next one.
+    let mut all = Renewed::default();
+    for secs in 0..=60 {
+        let renewed = one.engine.renew(began.plus(Nanos::from_secs(secs)));
+        all = Renewed { slots: all.slots + renewed.slots, steps: all.steps + renewed.steps };
+        if renewed.steps > 0 {
+            assert_eq!(still(&calls).await - before, all.steps as u64, "calls for {all:?}");
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    // Steps that come while a call is under way share the next one.
-    let made = calls() - before;
-    assert!((1..=steps as u64).contains(&made), "{made} calls for {steps} steps");
+    assert!((120..=180).contains(&all.slots), "{all:?}");
+    assert!((2..=6).contains(&all.steps), "{all:?}");
+    assert_eq!(still(&calls).await - before, all.steps as u64, "calls for {all:?}");
     assert_eq!(one.used(&key, "concurrency").await, 60);
 }

@@ -1,9 +1,10 @@
 //! Another policy while the engine decides.
 
-use sluicegate_engine::ReloadError;
+use sluicegate_core::time::Nanos;
+use sluicegate_engine::{CallerRequest, Hold, Purpose, ReloadError};
 use sluicegate_store::directory::CustomBody;
 
-use crate::place::{NOW, Place, answer, at, header, policy, wait, writer};
+use crate::place::{NOW, Place, answer, at, costing, header, policy, request, wait, writer};
 
 #[test]
 fn a_raised_limit_unblocks_at_once_and_a_lowered_one_never_makes_remaining_negative() {
@@ -64,4 +65,32 @@ fn every_request_is_decided_by_one_policy_while_policies_change() {
         }
         decider.join().unwrap();
     });
+}
+
+#[test]
+fn a_permit_that_is_handed_out_after_a_reload_is_finished_on_the_route_of_its_decision() {
+    let limits = "limits: {conversions: {algorithm: fixed_window, limit: 100/day, routes: [convert]}}";
+    let tiers = format!("tiers: {{free: {{rate: 100, burst: 100, {limits}}}}}");
+    let (convert, list) = ("convert: {match: 'POST /convert'}", "a-list: {match: 'GET /list'}");
+    let place = Place::new(&format!("{tiers}\nroutes: {{{convert}}}"));
+    let caller = place.caller("free");
+    let asked = CallerRequest {
+        method: "POST",
+        path: "/convert",
+        hold: Hold::Yes,
+        ..costing(request(&caller.key), 2)
+    };
+    let permit = place.ask(&asked, NOW).permit.unwrap();
+    // The place of the first route is another's.
+    place.engine.reload(policy(&format!("{tiers}\nroutes: {{{list}, {convert}}}"))).unwrap();
+    let permit = place.engine.keep(permit, NOW).unwrap();
+    let permit = place.engine.renew_kept_here(&permit.text, Nanos::from_secs(60), at(1)).unwrap();
+    place.engine.finish_kept_here(&permit.text, Some(200), Some(7), at(2)).unwrap();
+    let records = place.records();
+    let routes: Vec<u32> = records.iter().map(|record| record.route).collect();
+    assert_eq!(routes, vec![routes[0]; records.len()]);
+    let peek = CallerRequest { purpose: Purpose::Peek, cost: None, ..asked };
+    let decision = place.ask(&peek, at(2));
+    let conversions = decision.limits.iter().find(|limit| limit.name.as_str() == "conversions").unwrap();
+    assert_eq!(conversions.used, 7);
 }

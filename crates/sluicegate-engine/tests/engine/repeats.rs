@@ -286,6 +286,23 @@ fn a_route_whose_upstream_recognises_names_is_free_twenty_times() {
 }
 
 #[test]
+fn a_crash_makes_a_name_free_once_more_and_not_twenty_times() {
+    const FREE: &str =
+        "tiers: {free: {rate: 100, burst: 1_000, quota: 100}}\nroutes: {all: {match: /**, repeats: free}}";
+    let mut place = Place::new(FREE);
+    let caller = place.caller("free");
+    // Charged once and free twenty times; then free once and charged four times after each crash.
+    for (crash, (attempts, total)) in [(21, 1), (5, 5), (5, 9)].into_iter().enumerate() {
+        for _ in 0..attempts {
+            assert_eq!(answer(&place.ask(&through_gateway(&caller.key, "a"), NOW)), "200");
+        }
+        assert_eq!(place.ledger_total(), total, "after {crash} crashes");
+        place.engine.save(NOW).unwrap();
+        place = place.crash(FREE);
+    }
+}
+
+#[test]
 fn where_no_outcome_is_reported_a_header_makes_nothing_free() {
     for front in [Front::ForwardAuth, Front::ExtAuthz] {
         let place = Place::new(METERED);
@@ -328,4 +345,22 @@ fn names_beyond_the_cap_of_an_account_leave_the_disk() {
     assert!(rows <= CAP, "{rows}");
     let last = place.ask(&named(&caller.key, "1-39999"), NOW);
     assert_eq!((answer(&last).as_str(), place.ledger_total()), ("200", 80_000), "the newest are still known");
+}
+
+#[test]
+fn a_name_that_was_pushed_out_and_charged_again_is_known_after_a_crash() {
+    const TIER: &str = "tiers: {free: {quota: 10_000_000}}";
+    let place = Place::with_segments(TIER, 1 << 17);
+    let caller = place.caller("free");
+    let ask = |place: &Place, name: &str| {
+        assert_eq!(answer(&place.ask(&named(&caller.key, name), NOW)), "200");
+    };
+    ask(&place, "kept");
+    (0..80_000).for_each(|number| ask(&place, &number.to_string()));
+    ask(&place, "kept");
+    assert_eq!(place.ledger_total(), 80_002, "it was pushed out");
+    place.engine.save(NOW).unwrap();
+    let place = place.crash(TIER);
+    ask(&place, "kept");
+    assert_eq!(place.ledger_total(), 80_002, "and is known again");
 }

@@ -55,6 +55,7 @@ impl NodeSize {
     ) -> Arc<Engine> {
         let Self { clients_max, segment_records } = self;
         let clustered = Clustered {
+            previous_secrets: Vec::new(),
             policy: policy(plans),
             proxies: Proxies::default(),
             session_secrets: Vec::new(),

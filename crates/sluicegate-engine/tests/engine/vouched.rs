@@ -86,7 +86,7 @@ fn what_is_given_back_is_on_no_bill_and_never_more_than_was_used() {
     let caller = place.caller("large");
     let asked = request(&caller.key);
     assert!(place.ask(&costing(asked, 4), NOW).is_admitted());
-    let back = |cost| wait(place.engine.give_back(&costing(asked, cost), NOW)).unwrap();
+    let back = |cost| wait(place.engine.give_back(&costing(asked, cost), "test", NOW)).unwrap();
     assert_eq!((back(3), place.ledger_total()), (3, 1));
     assert_eq!((back(3), place.ledger_total()), (1, 0));
     assert_eq!((back(3), place.ledger_total()), (0, 0));
@@ -94,7 +94,7 @@ fn what_is_given_back_is_on_no_bill_and_never_more_than_was_used() {
         place.get(&caller, "/", NOW).limits.iter().map(|limit| limit.used).collect::<Vec<_>>(),
         [1, 1]
     );
-    assert_eq!(wait(place.engine.give_back(&costing(request("nobody"), 3), NOW)).unwrap(), 0);
+    assert_eq!(wait(place.engine.give_back(&costing(request("nobody"), 3), "test", NOW)).unwrap(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

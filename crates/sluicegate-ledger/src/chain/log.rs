@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::error::ChainError;
@@ -97,10 +98,11 @@ pub(super) fn append_all(
         text.push_str(&line);
         head = next;
     }
-    let written = OpenOptions::new().append(true).create(true).open(&path).and_then(|mut file: File| {
-        file.write_all(text.as_bytes())?;
-        file.sync_data()
-    });
+    let written =
+        OpenOptions::new().append(true).create(true).mode(0o600).open(&path).and_then(|mut file: File| {
+            file.write_all(text.as_bytes())?;
+            file.sync_data()
+        });
     written.map_err(ChainError::at(&path))?;
     Ok(head)
 }

@@ -3,6 +3,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use sluicegate_core::audit::Head;
@@ -54,10 +55,11 @@ impl Seen {
             head = *next;
         }
         let path = path(dir);
-        let written = OpenOptions::new().append(true).create(true).open(&path).and_then(|mut file| {
-            file.write_all(&bytes)?;
-            file.sync_data()
-        });
+        let written =
+            OpenOptions::new().append(true).create(true).mode(0o600).open(&path).and_then(|mut file| {
+                file.write_all(&bytes)?;
+                file.sync_data()
+            });
         written.map_err(ChainError::at(&path))?;
         Ok(Self { head, signed })
     }

@@ -1,7 +1,8 @@
 //! Summing up a segment: a digest of all its bytes, and four bytes for each record that tell which one was changed.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::record::layout::{self, Content, SLOT_BYTES, SlotBytes};
@@ -92,7 +93,8 @@ pub(super) fn write(dir: &Path, segment: SegmentExtent, sums: &[u8]) -> io::Resu
 /// Writes a file that is either what it was, or this, whatever happens.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let unfinished = path.with_extension("tmp");
-    let mut file = File::create(&unfinished)?;
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     drop(file);

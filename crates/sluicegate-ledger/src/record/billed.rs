@@ -5,7 +5,7 @@
 ///
 /// A change of the quota leaves a baseline in the meter, of what was recorded and used until then. A recount of the
 /// records sees by this between which of them the change was.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct BilledPrint(u16);
 
 impl BilledPrint {
@@ -27,8 +27,8 @@ impl BilledPrint {
         Self(if print < 2 { print + 2 } else { print })
     }
 
-    /// As a number in files.
-    pub(crate) const fn to_bits(self) -> u16 {
+    /// As a number in files, and between nodes.
+    pub const fn to_bits(self) -> u16 {
         self.0
     }
 

@@ -3,9 +3,9 @@
 //! Old segments are not read: their headers and lengths are checked, and how many records they hold follows from
 //! where the next one begins. Only the last one that holds anything is searched for its last record.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt as _, FileExt, OpenOptionsExt as _};
 use std::path::Path;
 
 use super::Position;
@@ -50,12 +50,18 @@ pub(crate) fn recover(dir: &Path, records: u32) -> Result<Recovered, OpenError> 
 
 /// Makes the directory if need be, and locks it.
 fn lock(dir: &Path) -> Result<File, OpenError> {
-    fs::create_dir_all(dir).map_err(at(dir))?;
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(at(dir))?;
     if let Some(parent) = dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         segment::sync_directory(parent).map_err(at(parent))?;
     }
     let path = dir.join(LOCK);
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path).map_err(at(&path))?;
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path)
+        .map_err(at(&path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(OpenError::InUse { directory: dir.to_owned() }),

@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate};
@@ -190,7 +190,8 @@ impl Disk for RealDisk {
 
 /// A segment gets its name when it is whole and on disk: whoever finds it by name finds all of it.
 fn make(dir: &Path, extent: Extent, unfinished: &Path) -> io::Result<Mapping> {
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(unfinished)?;
+    let file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(unfinished)?;
     allocate(&file, extent.bytes())?;
     file.write_all_at(&extent.header(), 0)?;
     file.sync_all()?;

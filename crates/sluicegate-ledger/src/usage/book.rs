@@ -1,5 +1,7 @@
 //! The book: one SQLite file, one who writes and one who reads.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -215,6 +217,10 @@ pub(super) fn columns(sums: &Sums) -> Result<[i64; 6], BookError> {
 
 fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) {
+        // SQLite would make it readable for everyone. If it cannot be made, SQLite says why.
+        let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    }
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_MAX)?;
     connection.pragma_update(None, "cache_size", CACHE_KIB)?;

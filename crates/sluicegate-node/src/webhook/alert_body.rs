@@ -177,6 +177,7 @@ impl AlertBody {
             AlertKind::ClockImplausible { node, clock, ahead_s } => {
                 Self { node, clock: Some(clock.as_str()), ahead_s: Some(ahead_s), ..self }
             }
+            AlertKind::SignInsRefused { node, refused } => Self { node, refused: Some(refused), ..self },
         }
     }
 }

@@ -6,8 +6,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, Request};
+use http::header::{CONTENT_TYPE, ORIGIN};
+use http::{HeaderMap, HeaderValue, Request};
 use http_body::Body;
 use tokio::time::timeout;
 
@@ -22,6 +22,26 @@ where
     B: Body<Data = Bytes> + Unpin,
 {
     expect_json(request.headers())?;
+    read_whole(request, bytes_max).await
+}
+
+/// Reads the body of a request that may also be a form.
+pub(super) async fn read_form<B>(request: &mut Request<B>, bytes_max: usize) -> Result<Bytes, Refusal>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    match request.headers().get(CONTENT_TYPE).map(essence) {
+        Some(given) if given.eq_ignore_ascii_case(FORM) => {}
+        None => {}
+        Some(_) => expect_type(request.headers())?,
+    }
+    read_whole(request, bytes_max).await
+}
+
+async fn read_whole<B>(request: &mut Request<B>, bytes_max: usize) -> Result<Bytes, Refusal>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
     let body = request.body_mut();
     // What says to be too large is refused unread.
     if body.size_hint().lower() > bytes_max as u64 {
@@ -66,13 +86,25 @@ where
     }
 }
 
-/// What `curl -d` says of every body: nothing, in other words.
-const SAID_BY_CURL: &[u8] = b"application/x-www-form-urlencoded";
+/// What forms are, and what `curl -d` says of every body.
+const FORM: &[u8] = b"application/x-www-form-urlencoded";
 
-/// A body that says to be something else is not looked at. One that says nothing is.
+/// Refuses what a page of another origin could have a browser send: it cannot send JSON without asking first, and it
+/// cannot leave out its origin.
 fn expect_json(headers: &HeaderMap) -> Result<(), Refusal> {
-    let Some(given) = headers.get(CONTENT_TYPE) else { return Ok(()) };
-    let essence = given.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
-    let is = |name: &[u8]| essence.trim_ascii().eq_ignore_ascii_case(name);
-    if is(b"application/json") || is(SAID_BY_CURL) { Ok(()) } else { Err(Refusal::MediaType) }
+    if headers.contains_key(ORIGIN) {
+        return Err(Refusal::CrossOrigin);
+    }
+    expect_type(headers)
+}
+
+fn expect_type(headers: &HeaderMap) -> Result<(), Refusal> {
+    let is_json = headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|given| essence(given).eq_ignore_ascii_case(b"application/json"));
+    if is_json { Ok(()) } else { Err(Refusal::MediaType) }
+}
+
+fn essence(given: &HeaderValue) -> &[u8] {
+    given.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii()
 }

@@ -24,9 +24,28 @@ use status::{Code, Status};
 
 use super::refusal::Refusal;
 use super::{Reply, ReplyBody};
+use crate::access::{Grant, Unauthorized};
 use crate::listen::Peer;
 
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
+
+/// The calls that need no token.
+pub(super) use health::{CHECK as HEALTH_CHECK, WATCH as HEALTH_WATCH};
+
+/// The gRPC status for a caller without a credential.
+pub(super) fn unauthorized(why: Unauthorized) -> Reply {
+    let (code, message) = match why {
+        Unauthorized::Missing => {
+            (Code::Unauthenticated, "a token is needed in authorization: Bearer <token>")
+        }
+        Unauthorized::Wrong => (Code::Unauthenticated, "the token is wrong, expired or revoked"),
+        Unauthorized::TooMany => {
+            (Code::ResourceExhausted, "too many wrong tokens were sent from this address")
+        }
+        Unauthorized::Role => (Code::PermissionDenied, "the token does not have the role decide"),
+    };
+    Status::new(code, message).reply()
+}
 
 /// Whether a request is a call.
 pub(super) fn is_meant(headers: &HeaderMap) -> bool {
@@ -40,6 +59,7 @@ pub(super) fn is_meant(headers: &HeaderMap) -> bool {
 /// Answers a call.
 pub(super) async fn post<B>(
     engine: &Engine,
+    grant: &Grant,
     mut request: Request<B>,
     peer: Option<&Peer>,
 ) -> Result<Reply, Refusal>
@@ -52,7 +72,7 @@ where
     }
     let answered = match request.uri().path() {
         ratelimit::SHOULD_RATE_LIMIT => {
-            unary(request.body_mut(), |asked| ratelimit::should_rate_limit(engine, asked)).await
+            unary(request.body_mut(), |asked| ratelimit::should_rate_limit(engine, grant, asked)).await
         }
         authz::CHECK => unary(request.body_mut(), |asked| authz::check(engine, asked)).await,
         health::CHECK => unary(request.body_mut(), async |asked| health::check(&asked, peer)).await,

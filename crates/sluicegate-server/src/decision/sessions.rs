@@ -5,6 +5,7 @@
 mod asked;
 mod siteverify;
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
@@ -13,8 +14,8 @@ use http::{HeaderValue, Request, StatusCode};
 use http_body::Body;
 use sluicegate_core::policy::SessionCookie;
 use sluicegate_core::time::Timestamp;
-use sluicegate_engine::Engine;
 use sluicegate_engine::identify::SessionId;
+use sluicegate_engine::{Engine, Minting};
 use tokio::sync::Semaphore;
 
 use siteverify::{Verdict, verify};
@@ -67,9 +68,15 @@ where
     let policy = engine.policy();
     let identity = &policy.policy().identity;
     let challenge = identity.challenge.as_ref().ok_or(Refusal::NoSessions)?;
-    let body = body::read(&mut request, BODY_BYTES_MAX).await?;
-    let response = asked::response(&body)?;
     let address = peer.map(|peer| engine.address_of(peer.address().ip(), request.headers()));
+    // Before the body is read: anyone may send one.
+    if let Some(denial) = address.and_then(|address| engine.check_ip_limit(address, engine.now())) {
+        return Err(Refusal::Limited(denial));
+    }
+    let body = body::read_form(&mut request, BODY_BYTES_MAX).await?;
+    let response = asked::response(&body)?;
+    // A session that would not be issued is not worth a call to the verifier.
+    mint(engine, address, Minting::Peek).await?;
     let _place = verifying.places.try_acquire().map_err(|_| Refusal::CannotVerify)?;
     match verify(challenge, &response, address).await {
         Verdict::Passed => {}
@@ -79,6 +86,8 @@ where
             return Err(Refusal::CannotVerify);
         }
     }
+    // Two answers may have been verified at once: the last word is with the charge.
+    mint(engine, address, Minting::Issue).await?;
     let session = SessionId::random().map_err(|_| Refusal::CannotVerify)?;
     let cookie = &identity.session_cookie;
     let value = engine.sessions().sign(session, engine.now().plus(cookie.max_age));
@@ -87,6 +96,14 @@ where
         reply.headers_mut().insert(SET_COOKIE, line);
     }
     Ok(reply)
+}
+
+/// Whether an address is issued another session.
+async fn mint(engine: &Engine, address: Option<IpAddr>, minting: Minting) -> Result<(), Refusal> {
+    match address {
+        Some(address) => engine.mint_session(address, minting, engine.now()).await.map_err(Refusal::Limited),
+        None => Ok(()),
+    }
 }
 
 /// For all of the site, over TLS alone, out of reach of scripts, and not sent along from other sites unless someone

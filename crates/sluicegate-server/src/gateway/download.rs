@@ -10,9 +10,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
+use tokio::time::Instant;
 
+use super::h2::StreamPlace;
+use super::headers;
 use super::link::{Link, nobody};
 use super::pool::Pool;
+use super::upload::Progress;
 use crate::listen::Alarm;
 
 /// The body of an answer: the upstream's, passed on as it comes, or one of our own.
@@ -29,7 +33,7 @@ struct Linked {
     incoming: Incoming,
     link: Option<Box<Link>>,
     pool: Arc<Pool>,
-    idle: Duration,
+    pace: Pace,
     asked: Asked,
 }
 
@@ -37,8 +41,25 @@ struct Linked {
 struct Shared {
     incoming: Incoming,
     alarm: Alarm,
-    idle: Duration,
+    pace: Pace,
     asked: Asked,
+    /// The place of its stream, where it has one among others.
+    place: Option<Arc<StreamPlace>>,
+}
+
+/// How long the upstream may send nothing of an answer.
+pub(super) struct Pace {
+    pub(super) idle: Duration,
+    /// The body of the request, if there is one: as long as it flows, the exchange is not idle.
+    pub(super) upload: Option<Arc<Progress>>,
+}
+
+impl Pace {
+    /// A later deadline, because the request still flows. Nothing: the upstream is late.
+    fn extended(&self) -> Option<Instant> {
+        let later = self.upload.as_ref()?.last()? + self.idle;
+        (later > Instant::now()).then_some(later)
+    }
 }
 
 /// Whether the upstream is being waited for. While the caller does not take what there is, it is not.
@@ -82,24 +103,20 @@ impl ProxyBody {
     }
 
     /// What comes over this connection, which goes back to the pool after it.
-    pub(super) fn linked(incoming: Incoming, mut link: Box<Link>, pool: &Arc<Pool>, idle: Duration) -> Self {
+    pub(super) fn linked(incoming: Incoming, mut link: Box<Link>, pool: &Arc<Pool>, pace: Pace) -> Self {
         if incoming.is_end_stream() {
             link.drive(&mut nobody());
-            give_back(link, pool, idle);
+            give_back(link, pool, pace.idle);
             return Self::whole(Bytes::new());
         }
         let (pool, asked) = (Arc::clone(pool), Asked::NotYet);
-        Self(Kind::Linked(Box::new(Linked { incoming, link: Some(link), pool, idle, asked })))
+        Self(Kind::Linked(Box::new(Linked { incoming, link: Some(link), pool, pace, asked })))
     }
 
-    /// What comes over a connection that is driven elsewhere.
-    pub(super) fn shared(incoming: Incoming, idle: Duration) -> Self {
-        Self(Kind::Shared(Box::new(Shared {
-            incoming,
-            alarm: Alarm::after(idle),
-            idle,
-            asked: Asked::NotYet,
-        })))
+    /// What comes over a connection that is driven by a task of its own.
+    pub(super) fn shared(incoming: Incoming, place: Option<Arc<StreamPlace>>, pace: Pace) -> Self {
+        let (alarm, asked) = (Alarm::after(pace.idle), Asked::NotYet);
+        Self(Kind::Shared(Box::new(Shared { incoming, alarm, pace, asked, place })))
     }
 }
 
@@ -144,13 +161,18 @@ impl Linked {
             Poll::Pending => {
                 if self.asked == Asked::NotYet {
                     self.asked = Asked::Waiting;
-                    link.wait(self.idle);
+                    link.wait(self.pace.idle);
                 }
-                if link.poll_late(cx).is_pending() {
-                    return Poll::Pending;
+                while link.poll_late(cx).is_ready() {
+                    match self.pace.extended() {
+                        Some(later) => link.wait_until(later),
+                        None => {
+                            self.link = None;
+                            return Poll::Ready(Some(Err(BodyError::Idle)));
+                        }
+                    }
                 }
-                self.link = None;
-                Poll::Ready(Some(Err(BodyError::Idle)))
+                Poll::Pending
             }
             Poll::Ready(Some(Ok(frame))) => {
                 self.asked = Asked::NotYet;
@@ -173,7 +195,7 @@ impl Linked {
     fn end(&mut self) {
         if let Some(mut link) = self.link.take() {
             link.drive(&mut nobody());
-            give_back(link, &self.pool, self.idle);
+            give_back(link, &self.pool, self.pace.idle);
         }
     }
 }
@@ -184,12 +206,21 @@ impl Shared {
             Poll::Pending => {
                 if self.asked == Asked::NotYet {
                     self.asked = Asked::Waiting;
-                    self.alarm.set(self.idle);
+                    self.alarm.set(self.pace.idle);
                 }
-                self.alarm.poll(cx).map(|()| Some(Err(BodyError::Idle)))
+                while self.alarm.poll(cx).is_ready() {
+                    match self.pace.extended() {
+                        Some(later) => self.alarm.set_at(later),
+                        None => return Poll::Ready(Some(Err(BodyError::Idle))),
+                    }
+                }
+                Poll::Pending
             }
             Poll::Ready(frame) => {
                 self.asked = Asked::NotYet;
+                if matches!(frame, None | Some(Err(_))) {
+                    self.place = None;
+                }
                 Poll::Ready(frame.map(|frame| frame.map_err(BodyError::Upstream)))
             }
         }
@@ -201,12 +232,18 @@ impl Body for ProxyBody {
     type Error = BodyError;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled {
-        match &mut self.get_mut().0 {
+        let mut polled = match &mut self.get_mut().0 {
             Kind::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Kind::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Kind::Linked(linked) => linked.poll(cx),
             Kind::Shared(shared) => shared.poll(cx),
+        };
+        if let Poll::Ready(Some(Ok(frame))) = &mut polled
+            && let Some(trailers) = frame.trailers_mut()
+        {
+            headers::trailers_toward_caller(trailers);
         }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

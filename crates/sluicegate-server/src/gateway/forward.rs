@@ -1,29 +1,41 @@
 //! The service that passes requests on. It never fails: what goes wrong becomes an answer.
 
 use std::convert::Infallible;
+use std::num::NonZeroU64;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING};
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, request, response};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
-use sluicegate_core::grpc_status::media_type;
-use sluicegate_core::policy::{Proxies, ServerSettings, UpstreamHost, UpstreamProtocol};
+use sluicegate_core::grpc_status::{is_server_failure, media_type};
+use sluicegate_core::policy::{
+    PassHeaders, Proxies, ServerSettings, TunnelSettings, UpstreamHost, UpstreamProtocol,
+};
+use sluicegate_engine::Engine;
 use sluicegate_tower::InFlight;
-use sluicegate_tower::gateway::{GrpcCall, RefusalStatus};
+use sluicegate_tower::gateway::{GrpcCall, RefusalStatus, UploadFault, UploadState as _};
+use tokio::time::Instant;
 use tower_service::Service;
 
-use super::download::ProxyBody;
-use super::link::{Failed, Link};
+use super::download::{Pace, ProxyBody};
+use super::h2::{CallerId, Choice, StreamPlace};
+use super::link::{Failed, HeadWait, Link};
 use super::problem::Refusal;
+use super::tunnel::TunnelCaller;
 use super::upload::{Progress, RequestBody, Stage};
 use super::upstream::{HttpTarget, Upstream, UpstreamTarget};
 use super::{echo, h2, headers, tunnel};
 use crate::listen::Peer;
+use sluicegate_node::log_gate::LogGate;
 use sluicegate_node::net::{Agreed, DialError, Offer, dial};
+
+static CANNOT_CONNECT: LogGate = LogGate::new();
+static LATE_CONNECT: LogGate = LogGate::new();
+static NO_ANSWER: LogGate = LogGate::new();
 
 /// How requests are passed on.
 #[derive(Clone, Debug)]
@@ -34,10 +46,20 @@ pub struct ForwardSettings {
     pub read: Duration,
     /// How long either side may send nothing of a body.
     pub idle: Duration,
+    /// How long the upstream may send nothing of an event stream or a gRPC answer.
+    pub stream_idle: Duration,
+    /// How long a whole request may take; nothing: no maximum.
+    pub request: Option<Duration>,
+    /// The bytes per second that a caller must send of a body while it is waited for; nothing: no minimum.
+    pub min_body_rate: Option<NonZeroU64>,
+    /// How long tunnels may last, and what they cost.
+    pub tunnels: TunnelSettings,
     /// The longest body of a request, in bytes.
     pub body_max: u64,
     /// Whose `X-Forwarded-*` are believed.
     pub proxies: Proxies,
+    /// Which headers callers may send that could dodge a route or an address.
+    pub pass_headers: Arc<PassHeaders>,
 }
 
 impl ForwardSettings {
@@ -47,8 +69,13 @@ impl ForwardSettings {
             connect: server.timeouts.connect,
             read: server.timeouts.read,
             idle: server.timeouts.idle,
+            stream_idle: server.timeouts.stream_idle,
+            request: server.timeouts.request,
+            min_body_rate: server.min_body_rate,
+            tunnels: server.tunnels,
             body_max: server.max.body,
             proxies: server.proxies.clone(),
+            pass_headers: Arc::new(server.pass_headers.clone()),
         }
     }
 }
@@ -63,12 +90,20 @@ pub struct Forward {
 struct Inner {
     default: Arc<UpstreamTarget>,
     settings: ForwardSettings,
+    /// Asked about callers whose tunnels stay open.
+    engine: Option<Arc<Engine>>,
 }
 
 impl Forward {
     /// Passes requests on to this upstream unless they say otherwise.
     pub fn new(default: Arc<UpstreamTarget>, settings: ForwardSettings) -> Self {
-        Self { inner: Arc::new(Inner { default, settings }) }
+        Self { inner: Arc::new(Inner { default, settings, engine: None }) }
+    }
+
+    /// The same, where this engine has decided on the requests: it is asked whether a tunnel's caller may go on, and
+    /// charges what the tunnel uses.
+    pub fn behind(engine: Arc<Engine>, default: Arc<UpstreamTarget>, settings: ForwardSettings) -> Self {
+        Self { inner: Arc::new(Inner { default, settings, engine: Some(engine) }) }
     }
 }
 
@@ -97,14 +132,14 @@ async fn forward(inner: &Inner, mut request: Request<Incoming>) -> Response<Prox
     let target = chosen.as_ref().map_or(&inner.default, |chosen| &chosen.0);
     let answer = match &**target {
         UpstreamTarget::Echo => echo::answer(request, &inner.settings).await,
-        UpstreamTarget::Http(target) => pass_on(target, &inner.settings, request).await,
+        UpstreamTarget::Http(target) => pass_on(target, inner, request).await,
     };
     answer.unwrap_or_else(|refusal| refusal.answer(call))
 }
 
 async fn pass_on(
     target: &HttpTarget,
-    settings: &ForwardSettings,
+    Inner { settings, engine, .. }: &Inner,
     request: Request<Incoming>,
 ) -> Result<Response<ProxyBody>, Refusal> {
     let (mut parts, body) = request.into_parts();
@@ -112,8 +147,16 @@ async fn pass_on(
     let upgrade = headers::upgrade(&parts);
     let on_upgrade = upgrade.as_ref().and_then(|_| parts.extensions.remove::<OnUpgrade>());
     let in_flight = parts.extensions.remove::<InFlight>();
+    let watch = match (&on_upgrade, engine) {
+        (Some(_), Some(engine)) => Some(TunnelCaller::new(engine, &parts, peer.as_ref())),
+        _ => None,
+    };
     let way = way(target, &parts);
-    headers::toward_upstream(&mut parts, upgrade, peer.as_ref(), &settings.proxies);
+    let caller = CallerId::of(&parts.headers, peer.as_ref(), &settings.proxies, &target.http2.hasher);
+    // A gRPC stream may be quiet for as long as it likes.
+    let min_rate = settings.min_body_rate.filter(|_| media_type(&parts.headers).is_none());
+    let filter = headers::CallerFilter::of(peer.as_ref(), &settings.proxies, &settings.pass_headers);
+    headers::toward_upstream(&mut parts, upgrade, peer.as_ref(), &settings.proxies, &filter);
     parts.extensions.clear();
     let host = match target.called {
         UpstreamHost::Caller => parts.headers.get(HOST).unwrap_or(&target.host).clone(),
@@ -131,16 +174,18 @@ async fn pass_on(
             parts.headers.remove(HOST);
         }
     }
-    let (body, progress) = RequestBody::new(body, settings.body_max);
+    let (body, progress) = RequestBody::new(body, settings.body_max, min_rate, filter);
     if way == Offer::Http1 && progress.is_some() && !parts.headers.contains_key(CONTENT_LENGTH) {
         // Said here, because a GET is otherwise taken to have no body.
         parts.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
     let request = Request::from_parts(parts, body);
-    let exchange = Exchange { target, settings, progress: progress.as_deref() };
+    let by = settings.request.and_then(|request| Instant::now().checked_add(request));
+    let wait = HeadWait { read: settings.read, by };
+    let exchange = Exchange { target, settings, wait, caller, progress: progress.as_ref() };
     match (on_upgrade, way) {
         (Some(on_upgrade), _) => {
-            let caller = tunnel::Caller { upgrade: on_upgrade, peer, in_flight };
+            let caller = tunnel::Caller { upgrade: on_upgrade, peer, in_flight, watch };
             tunnel::open(&exchange, request, caller).await
         }
         (None, Offer::Http1) => exchange.over_links(request).await,
@@ -159,11 +204,21 @@ fn way(target: &HttpTarget, parts: &request::Parts) -> Offer {
     }
 }
 
+fn is_event_stream(parts: &response::Parts) -> bool {
+    const EVENT_STREAM: &[u8] = b"text/event-stream";
+    let value = parts.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    value
+        .and_then(|value| value.get(..EVENT_STREAM.len()))
+        .is_some_and(|value| value.eq_ignore_ascii_case(EVENT_STREAM))
+}
+
 /// One request and where it goes.
 pub(super) struct Exchange<'e> {
     pub(super) target: &'e HttpTarget,
     pub(super) settings: &'e ForwardSettings,
-    pub(super) progress: Option<&'e Progress>,
+    pub(super) wait: HeadWait,
+    caller: CallerId,
+    pub(super) progress: Option<&'e Arc<Progress>>,
 }
 
 impl Exchange<'_> {
@@ -185,53 +240,72 @@ impl Exchange<'_> {
         mut link: Box<Link>,
         request: Request<RequestBody>,
     ) -> Result<Response<ProxyBody>, Failed> {
-        let answer = link.exchange(request, self.progress, self.settings.read).await?;
+        let answer = link.exchange(request, self.progress.map(Arc::as_ref), self.wait).await?;
+        if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+            return Err(Failed::Switched);
+        }
         let (mut parts, incoming) = answer.into_parts();
-        self.blame(&mut parts);
+        blame(self.progress, &mut parts);
         headers::toward_caller(&mut parts.headers);
-        let body = ProxyBody::linked(incoming, link, &self.target.pool, self.settings.idle);
+        let body = ProxyBody::linked(incoming, link, &self.target.pool, self.pace(&parts));
         Ok(Response::from_parts(parts, body))
     }
 
-    /// Over the connection that all such requests share.
+    /// Over an HTTP/2 connection, as a stream beside others.
     async fn over_shared(&self, mut request: Request<RequestBody>) -> Result<Response<ProxyBody>, Refusal> {
         let mut tries = 2;
-        let answer = loop {
+        let (answer, place) = loop {
             tries -= 1;
-            let send = self.shared().await?;
-            match h2::exchange(send, request, self.progress, self.settings.read).await {
-                Ok(answer) => break answer,
+            let (send, place) = self.stream().await?;
+            let place = Arc::new(place);
+            request.body_mut().hold(&place);
+            match h2::exchange(send, request, self.progress.map(Arc::as_ref), self.wait).await {
+                Ok(answer) => break (answer, place),
                 Err(Failed::Unsent(unsent)) if tries > 0 => request = *unsent,
                 Err(failed) => return Err(self.refusal(&failed)),
             }
         };
+        if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+            return Err(self.refusal(&Failed::Switched));
+        }
         let (mut parts, incoming) = answer.into_parts();
-        self.blame(&mut parts);
+        blame(self.progress, &mut parts);
         headers::toward_caller(&mut parts.headers);
-        Ok(Response::from_parts(parts, ProxyBody::shared(incoming, self.settings.idle)))
+        let body = ProxyBody::shared(incoming, Some(place), self.pace(&parts));
+        Ok(Response::from_parts(parts, body))
     }
 
-    /// A 5xx that the upstream answers to a body that the caller broke is the caller's fault: it counts as a 400, so
-    /// that nothing is given back for it. The caller gets the answer as it is.
-    fn blame(&self, parts: &mut response::Parts) {
-        let broken = matches!(self.progress.map(Progress::stage), Some(Stage::Broken | Stage::TooLarge));
-        if broken && parts.status.is_server_error() {
-            parts.extensions.insert(RefusalStatus(StatusCode::BAD_REQUEST));
-        }
+    /// How long the upstream may send nothing of this answer. Streams of events and gRPC calls are quiet while nothing
+    /// happens.
+    pub(super) fn pace(&self, parts: &response::Parts) -> Pace {
+        let is_stream = media_type(&parts.headers).is_some() || is_event_stream(parts);
+        let idle = if is_stream { self.settings.stream_idle } else { self.settings.idle };
+        Pace { idle, upload: self.progress.cloned() }
     }
 
-    async fn shared(&self) -> Result<h2::Sender, Refusal> {
-        let shared = &self.target.shared;
-        if let Some(send) = shared.get() {
-            return Ok(send);
+    /// A place for a stream on an HTTP/2 connection, which is opened if it has to be.
+    async fn stream(&self) -> Result<(h2::Sender, StreamPlace), Refusal> {
+        let http2 = &self.target.http2;
+        let choose = || http2.choose(self.caller, self.progress);
+        let mut choice = choose();
+        while let Choice::Open(class) = choice {
+            let _opening = http2.opening(class).await;
+            choice = choose();
+            // If it is of the other class by now, that class is waited for.
+            if matches!(choice, Choice::Open(chosen) if chosen == class) {
+                let opened = match self.dial(Offer::Http2).await? {
+                    (wire, Agreed::Http2) => h2::open(wire, class).await.map_err(|_| Refusal::BadGateway)?,
+                    (_, Agreed::Http1) => return Err(Refusal::BadGateway),
+                };
+                choice = http2.add(opened, class, self.caller, self.progress);
+            }
         }
-        let _opening = shared.opening.lock().await;
-        if let Some(send) = shared.get() {
-            return Ok(send);
-        }
-        match self.dial(Offer::Http2).await? {
-            (wire, Agreed::Http2) => shared.open(wire).await.map_err(|_| Refusal::BadGateway),
-            (_, Agreed::Http1) => Err(Refusal::BadGateway),
+        match choice {
+            Choice::Use(send, place) => Ok((send, place)),
+            Choice::Open(_) | Choice::Full => {
+                tracing::warn!(upstream = %self.target.address.host, "no HTTP/2 connection has room for a stream");
+                Err(Refusal::BadGateway)
+            }
         }
     }
 
@@ -246,11 +320,15 @@ impl Exchange<'_> {
             let upstream = &self.target.address.host;
             match error {
                 DialError::Io(error) => {
-                    tracing::warn!(%upstream, %error, "cannot connect to the upstream");
+                    CANNOT_CONNECT.log(|left_out| {
+                        tracing::warn!(%upstream, %error, left_out, "cannot connect to the upstream");
+                    });
                     Refusal::BadGateway
                 }
                 DialError::Late => {
-                    tracing::warn!(%upstream, "connecting to the upstream takes too long");
+                    LATE_CONNECT.log(|left_out| {
+                        tracing::warn!(%upstream, left_out, "connecting to the upstream takes too long");
+                    });
                     Refusal::GatewayTimeout
                 }
             }
@@ -259,16 +337,88 @@ impl Exchange<'_> {
 
     /// Whose fault it was.
     pub(super) fn refusal(&self, failed: &Failed) -> Refusal {
-        match (failed, self.progress.map(Progress::stage)) {
+        match (failed, self.progress.map(|progress| progress.stage())) {
             (_, Some(Stage::TooLarge)) => Refusal::BodyTooLarge,
             (_, Some(Stage::Broken)) => Refusal::BrokenBody,
-            (Failed::Late, Some(Stage::Awaiting)) => Refusal::RequestTimeout,
+            (_, Some(Stage::TooSlow)) | (Failed::Late, Some(Stage::Awaiting)) => Refusal::RequestTimeout,
             (Failed::Late, _) => Refusal::GatewayTimeout,
             (Failed::Unsent(_), _) => Refusal::BadGateway,
+            (Failed::Switched, _) => {
+                let upstream = &self.target.address.host;
+                tracing::warn!(%upstream, "the upstream changed the protocol without being asked to");
+                Refusal::BadGateway
+            }
             (Failed::Broken(error), _) => {
-                tracing::warn!(upstream = %self.target.address.host, %error, "the upstream gave no answer");
+                NO_ANSWER.log(|left_out| {
+                    let upstream = &self.target.address.host;
+                    tracing::warn!(%upstream, %error, left_out, "the upstream gave no answer");
+                });
                 Refusal::BadGateway
             }
         }
+    }
+}
+
+/// A failure that the upstream answers to a body that the caller broke is the caller's fault: it counts as a 400, so
+/// that nothing is given back for it. The caller gets the answer as it is. That of a gRPC call may stand in its
+/// trailers: the body is watched until then.
+fn blame(progress: Option<&Arc<Progress>>, parts: &mut response::Parts) {
+    let Some(progress) = progress else { return };
+    let is_grpc = media_type(&parts.headers).is_some();
+    let failed = parts.status.is_server_error() || is_grpc && is_server_failure(&parts.headers);
+    if failed && progress.is_callers_fault() {
+        parts.extensions.insert(RefusalStatus(StatusCode::BAD_REQUEST));
+    } else if is_grpc && !failed {
+        let progress: Arc<Progress> = Arc::clone(progress);
+        parts.extensions.insert(UploadFault(progress));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, headers: &[(&'static str, &'static str)]) -> response::Parts {
+        let mut response = Response::builder().status(status);
+        for (name, value) in headers {
+            response = response.header(*name, *value);
+        }
+        response.body(()).unwrap().into_parts().0
+    }
+
+    fn counted_as(stage: Stage, mut parts: response::Parts) -> u16 {
+        blame(Some(&Arc::new(Progress::at(stage))), &mut parts);
+        RefusalStatus::of(&Response::from_parts(parts, ())).as_u16()
+    }
+
+    #[test]
+    fn a_failure_after_a_body_that_its_caller_broke_counts_as_400() {
+        let call = ("content-type", "application/grpc");
+        for stage in [Stage::Broken, Stage::TooLarge, Stage::TooSlow] {
+            assert_eq!(counted_as(stage, answer(500, &[])), 400);
+            for status in ["2", "13", "14", "15"] {
+                assert_eq!(counted_as(stage, answer(200, &[call, ("grpc-status", status)])), 400, "{status}");
+            }
+            for status in ["0", "3", "5"] {
+                assert_eq!(counted_as(stage, answer(200, &[call, ("grpc-status", status)])), 200, "{status}");
+            }
+            assert_eq!(counted_as(stage, answer(200, &[("grpc-status", "13")])), 200);
+        }
+        assert_eq!(counted_as(Stage::Done, answer(200, &[call, ("grpc-status", "13")])), 200);
+        assert_eq!(counted_as(Stage::Done, answer(500, &[])), 500);
+    }
+
+    #[test]
+    fn the_body_of_a_call_is_watched_until_its_trailers() {
+        let progress = Arc::new(Progress::at(Stage::Sending));
+        let mut parts = answer(200, &[("content-type", "application/grpc+proto")]);
+        blame(Some(&progress), &mut parts);
+        let watched = parts.extensions.remove::<UploadFault>().unwrap();
+        assert!(!watched.0.is_callers_fault());
+        progress.enter(Stage::Broken);
+        assert!(watched.0.is_callers_fault());
+        let mut parts = answer(200, &[("content-type", "text/plain")]);
+        blame(Some(&progress), &mut parts);
+        assert!(parts.extensions.is_empty());
     }
 }

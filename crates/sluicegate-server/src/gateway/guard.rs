@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::error::Error;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -14,7 +15,9 @@ use sluicegate_tower::gateway::GrpcCall;
 use tower_service::Service;
 
 use super::download::ProxyBody;
+use super::in_flight::{AddressTurn, InFlightByAddress, TooManyInFlight};
 use super::problem::{self, Refusal};
+use crate::listen::Peer;
 use crate::shape;
 
 /// How much a request may be.
@@ -41,12 +44,27 @@ impl GuardSettings {
 pub struct Guard<S> {
     inner: S,
     settings: GuardSettings,
+    in_flight: Option<Arc<InFlightByAddress>>,
 }
 
 impl<S> Guard<S> {
     /// Stands before this service.
     pub fn new(inner: S, settings: GuardSettings) -> Self {
-        Self { inner, settings }
+        Self { inner, settings, in_flight: None }
+    }
+
+    /// Counts the requests in flight of each address as well.
+    #[must_use]
+    pub fn counting(self, in_flight: Arc<InFlightByAddress>) -> Self {
+        Self { in_flight: Some(in_flight), ..self }
+    }
+
+    /// The turn of a request; nothing: requests are not counted, or nobody knows where it comes from.
+    fn turn(&self, parts: &request::Parts) -> Result<Option<AddressTurn>, TooManyInFlight> {
+        match (&self.in_flight, parts.extensions.get::<Peer>()) {
+            (Some(table), Some(peer)) => table.begin(peer.address().ip(), &parts.headers).map(Some),
+            _ => Ok(None),
+        }
     }
 }
 
@@ -55,6 +73,9 @@ fn refusal(parts: &request::Parts, settings: &GuardSettings) -> Option<Response<
     let call = || GrpcCall::of(&parts.method, &parts.headers);
     if parts.method == Method::CONNECT {
         return Some(Refusal::Connect.answer(call()));
+    }
+    if parts.method == Method::TRACE {
+        return Some(Refusal::Trace.answer(call()));
     }
     let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
     if target > settings.uri_max {
@@ -87,10 +108,17 @@ where
 
     fn call(&mut self, request: Request<I>) -> Self::Future {
         let (parts, body) = request.into_parts();
-        match refusal(&parts, &self.settings) {
-            Some(answer) => GuardFuture { refused: Some(Box::new(answer)), passed: None },
-            None => {
-                GuardFuture { refused: None, passed: Some(self.inner.call(Request::from_parts(parts, body))) }
+        let turn = match refusal(&parts, &self.settings) {
+            Some(answer) => Err(answer),
+            None => self.turn(&parts).map_err(|TooManyInFlight| {
+                Refusal::TooManyInFlight.answer(GrpcCall::of(&parts.method, &parts.headers))
+            }),
+        };
+        match turn {
+            Err(answer) => GuardFuture { refused: Some(Box::new(answer)), passed: None, turn: None },
+            Ok(turn) => {
+                let passed = Some(self.inner.call(Request::from_parts(parts, body)));
+                GuardFuture { refused: None, passed, turn }
             }
         }
     }
@@ -102,6 +130,7 @@ pin_project_lite::pin_project! {
         refused: Option<Box<Response<ProxyBody>>>,
         #[pin]
         passed: Option<F>,
+        turn: Option<AddressTurn>,
     }
 }
 
@@ -115,10 +144,13 @@ where
         let this = self.project();
         if let Some(passed) = this.passed.as_pin_mut() {
             let Ok(answer) = ready!(passed.poll(cx));
-            return Poll::Ready(Ok(answer.map(|body| GuardBody { own: None, inner: Some(body) })));
+            let turn = this.turn.take();
+            return Poll::Ready(Ok(answer.map(|body| GuardBody { own: None, inner: Some(body), turn })));
         }
         match this.refused.take() {
-            Some(answer) => Poll::Ready(Ok(answer.map(|body| GuardBody { own: Some(body), inner: None }))),
+            Some(answer) => {
+                Poll::Ready(Ok(answer.map(|body| GuardBody { own: Some(body), inner: None, turn: None })))
+            }
             // Asked again after the answer was given.
             None => Poll::Pending,
         }
@@ -131,6 +163,8 @@ pin_project_lite::pin_project! {
         own: Option<ProxyBody>,
         #[pin]
         inner: Option<B>,
+        // Held until the answer has ended.
+        turn: Option<AddressTurn>,
     }
 }
 

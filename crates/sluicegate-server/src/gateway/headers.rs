@@ -1,13 +1,14 @@
 //! Headers on their way through: what belongs to one connection stays behind, what the gateway knows is added.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, Entry, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE,
     TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Version, request};
-use sluicegate_core::policy::{ForwardedHeader, Proxies};
+use sluicegate_core::policy::{ForwardedHeader, PassHeaders, Proxies};
 
 use crate::listen::Peer;
 
@@ -26,6 +27,9 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// What the upstream is told of the caller begins with this. Whoever decides has removed what the caller sent of it.
 const OURS: &str = "x-sluicegate-";
 
+/// What is left of a quota, for the caller. An upstream must not promise more.
+const QUOTA: &str = "x-quota-";
+
 /// How many headers are removed in one pass: more than nearly any request has to remove.
 const REMOVED_AT_ONCE: usize = 16;
 
@@ -42,12 +46,16 @@ fn is_hop(name: &HeaderName) -> bool {
         || *name == HTTP2_SETTINGS
 }
 
-/// Removes what belongs to one connection.
-fn remove_hops(headers: &mut HeaderMap) {
+/// Removes what belongs to one connection, and what else is named.
+fn remove_hops(headers: &mut HeaderMap, also: impl Fn(&HeaderName) -> bool) {
     remove_named(headers);
+    remove_all(headers, |name| is_hop(name) || is_removed(name) || also(name));
+}
+
+fn remove_all(headers: &mut HeaderMap, is_unwanted: impl Fn(&HeaderName) -> bool) {
     loop {
         let mut removed = [const { None }; REMOVED_AT_ONCE];
-        let names = headers.keys().filter(|name| is_hop(name) || is_removed(name));
+        let names = headers.keys().filter(|name| is_unwanted(name));
         for (place, name) in removed.iter_mut().zip(names) {
             *place = Some(name.clone());
         }
@@ -122,16 +130,56 @@ pub(super) fn upgrade(parts: &request::Parts) -> Option<HeaderValue> {
     allowed.then(|| wanted.clone())
 }
 
+/// Which headers and trailers of a request are not passed on, by who has sent them.
+#[derive(Clone, Debug, Default)]
+pub(super) enum CallerFilter {
+    /// A trusted proxy: what it says about its caller stands.
+    #[default]
+    Trusted,
+    /// Anyone else. Headers that could dodge a route or an address are removed unless the policy passes them.
+    Untrusted(Arc<PassHeaders>),
+}
+
+impl CallerFilter {
+    /// The filter for a request of this peer.
+    pub(super) fn of(peer: Option<&Peer>, proxies: &Proxies, pass: &Arc<PassHeaders>) -> Self {
+        match peer {
+            Some(peer) if !proxies.trusts(peer.address().ip()) => Self::Untrusted(Arc::clone(pass)),
+            _ => Self::Trusted,
+        }
+    }
+
+    /// Upstreams read other `X-Forwarded-*` than the gateway writes, such as `-Prefix` and `-User`: of callers that are
+    /// not trusted, none is passed on.
+    fn removes(&self, name: &HeaderName) -> bool {
+        let name = name.as_str();
+        matches!(self, Self::Untrusted(pass) if pass.removes(name) || name.starts_with("x-forwarded-"))
+    }
+
+    /// Removes from the trailers of a request what its headers may not have either: what belongs to a connection, what
+    /// only the gateway says about the caller, and what frames or routes a request.
+    pub(super) fn clean_trailers(&self, trailers: &mut HeaderMap) {
+        remove_hops(trailers, |name| {
+            name.as_str().starts_with(OURS)
+                || names_caller(name)
+                || *name == HOST
+                || *name == CONTENT_LENGTH
+                || self.removes(name)
+        });
+    }
+}
+
 /// Makes the headers of a request those that the upstream gets.
 pub(super) fn toward_upstream(
     parts: &mut request::Parts,
     upgrade: Option<HeaderValue>,
     peer: Option<&Peer>,
     proxies: &Proxies,
+    filter: &CallerFilter,
 ) {
     let trailers = parts.headers.contains_key(TE) && has_token(&parts.headers, &TE, b"trailers");
     let headers = &mut parts.headers;
-    remove_hops(headers);
+    remove_hops(headers, |name| filter.removes(name));
     if trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
     }
@@ -220,15 +268,25 @@ fn joined(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<u8>> {
     (!values.is_empty()).then(|| values.join(&b", "[..]))
 }
 
+/// Whether only the gateway may say it to a caller: what it decided, and what is left of a quota.
+fn is_gateways_own(name: &HeaderName) -> bool {
+    name.as_str().starts_with(OURS) || name.as_str().starts_with(QUOTA)
+}
+
 /// Makes the headers of an answer those that the caller gets.
 pub(super) fn toward_caller(headers: &mut HeaderMap) {
-    remove_hops(headers);
+    remove_hops(headers, is_gateways_own);
+}
+
+/// Makes the trailers of an answer those that the caller gets.
+pub(super) fn trailers_toward_caller(trailers: &mut HeaderMap) {
+    remove_all(trailers, |name| is_hop(name) || is_gateways_own(name));
 }
 
 /// Makes the headers of an answer that changes the protocol those that the caller gets.
 pub(super) fn toward_upgraded_caller(headers: &mut HeaderMap) {
     let upgrade = headers.get(UPGRADE).cloned();
-    remove_hops(headers);
+    remove_hops(headers, is_gateways_own);
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     if let Some(upgrade) = upgrade {
         headers.insert(UPGRADE, upgrade);

@@ -28,6 +28,34 @@ pub(super) enum Failed {
     Broken(hyper::Error),
     /// The upstream took too long.
     Late,
+    /// The upstream changed the protocol without being asked to.
+    Switched,
+}
+
+/// How long the head of an answer may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeadWait {
+    /// Counted from the last byte of the request.
+    pub(super) read: Duration,
+    /// When the whole request has to be answered, if there is a maximum.
+    pub(super) by: Option<Instant>,
+}
+
+impl HeadWait {
+    /// When the head has to be there, as long as nothing is known about the body of the request.
+    pub(super) fn deadline(&self) -> Instant {
+        self.capped(Instant::now() + self.read)
+    }
+
+    /// A later deadline, because the caller is still sending. Nothing: the head is late.
+    pub(super) fn extended(&self, progress: Option<&Progress>) -> Option<Instant> {
+        let later = self.capped(progress?.last()? + self.read);
+        (later > Instant::now()).then_some(later)
+    }
+
+    fn capped(&self, deadline: Instant) -> Instant {
+        self.by.map_or(deadline, |by| by.min(deadline))
+    }
 }
 
 /// A connection.
@@ -97,10 +125,10 @@ impl Link {
         &mut self,
         request: Request<RequestBody>,
         progress: Option<&Progress>,
-        wait: Duration,
+        wait: HeadWait,
     ) -> Result<Response<Incoming>, Failed> {
         let mut answer = pin!(self.send.try_send_request(request));
-        self.alarm.set(wait);
+        self.alarm.set_at(wait.deadline());
         poll_fn(|cx| {
             self.drive(cx);
             if let Poll::Ready(answer) = answer.as_mut().poll(&mut nobody()) {
@@ -110,10 +138,9 @@ impl Link {
                 }));
             }
             while self.alarm.poll(cx).is_ready() {
-                // The upstream is not late while the caller is still sending.
-                match progress.and_then(Progress::last).map(|last| last + wait) {
-                    Some(deadline) if deadline > Instant::now() => self.alarm.set_at(deadline),
-                    _ => return Poll::Ready(Err(Failed::Late)),
+                match wait.extended(progress) {
+                    Some(later) => self.alarm.set_at(later),
+                    None => return Poll::Ready(Err(Failed::Late)),
                 }
             }
             Poll::Pending
@@ -124,6 +151,11 @@ impl Link {
     /// Starts the wait for more of the body anew.
     pub(super) fn wait(&mut self, wait: Duration) {
         self.alarm.set(wait);
+    }
+
+    /// Waits for more of the body until then.
+    pub(super) fn wait_until(&mut self, deadline: Instant) {
+        self.alarm.set_at(deadline);
     }
 
     /// Ready once the wait is over.

@@ -19,6 +19,9 @@ pub(super) enum Refusal {
     UriTooLong,
     TooManyHeaders,
     Connect,
+    Trace,
+    /// The address has its share of requests in flight, and there are many of all.
+    TooManyInFlight,
 }
 
 impl Refusal {
@@ -31,7 +34,8 @@ impl Refusal {
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UriTooLong => StatusCode::URI_TOO_LONG,
             Self::TooManyHeaders => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            Self::Connect => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Connect | Self::Trace => StatusCode::METHOD_NOT_ALLOWED,
+            Self::TooManyInFlight => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -44,7 +48,8 @@ impl Refusal {
             Self::BodyTooLarge => "body_too_large",
             Self::UriTooLong => "uri_too_long",
             Self::TooManyHeaders => "headers_too_large",
-            Self::Connect => "method_not_allowed",
+            Self::Connect | Self::Trace => "method_not_allowed",
+            Self::TooManyInFlight => "overloaded",
         }
     }
 
@@ -59,6 +64,12 @@ impl Refusal {
             Self::UriTooLong => "The request's path and query are longer than is allowed here.",
             Self::TooManyHeaders => "The request has more header fields than are allowed here.",
             Self::Connect => "The gateway opens no tunnels.",
+            Self::TooManyInFlight => {
+                "The gateway is busy, and this address has its share of the requests in flight."
+            }
+            Self::Trace => {
+                "The gateway does not forward TRACE: its answer would show headers that the gateway adds."
+            }
         }
     }
 
@@ -86,6 +97,9 @@ pub(super) fn answer(
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(document::CONTENT_TYPE));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        headers.insert(http::header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
     if status == StatusCode::METHOD_NOT_ALLOWED {
         let allowed = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
         headers.insert(http::header::ALLOW, HeaderValue::from_static(allowed));

@@ -12,6 +12,7 @@ use tower_service::Service;
 
 use super::forward::{Forward, ForwardSettings};
 use super::guard::{Guard, GuardSettings};
+use super::in_flight::InFlightByAddress;
 use super::steer::Steer;
 use super::upstream::{BadUpstream, UpstreamTarget};
 use crate::listen::Peer;
@@ -25,9 +26,10 @@ pub fn gateway(engine: Arc<Engine>, server: &ServerSettings) -> Result<Gateway, 
         Some(url) => UpstreamTarget::http(url, server)?,
         None => UpstreamTarget::Echo,
     };
-    let forward = Forward::new(Arc::new(target), ForwardSettings::new(server));
+    let forward = Forward::behind(Arc::clone(&engine), Arc::new(target), ForwardSettings::new(server));
     let decided = SluicegateLayer::of_gateway(engine).layer(Steer::new(forward, server));
-    Ok(Guard::new(Introduce { inner: decided }, GuardSettings::new(&server.max)))
+    let guard = Guard::new(Introduce { inner: decided }, GuardSettings::new(&server.max));
+    Ok(guard.counting(InFlightByAddress::new(server)))
 }
 
 /// Tells the layer who is at the other end, in its own words.

@@ -1,8 +1,15 @@
 //! Requests that turn their connection into something else, such as a WebSocket.
 
-use http::{Request, Response, StatusCode};
+mod traffic;
+mod watch;
+
+use std::sync::Arc;
+
+use http::header::UPGRADE;
+use http::{HeaderValue, Request, Response, StatusCode};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
+use sluicegate_core::policy::TunnelSettings;
 use sluicegate_tower::InFlight;
 use tokio::io::copy_bidirectional;
 
@@ -13,6 +20,8 @@ use super::link::Failed;
 use super::problem::Refusal;
 use super::upload::RequestBody;
 use crate::listen::Peer;
+use traffic::{Counted, Traffic};
+pub(super) use watch::TunnelCaller;
 
 /// The caller's end of a tunnel.
 pub(super) struct Caller {
@@ -20,6 +29,8 @@ pub(super) struct Caller {
     pub(super) peer: Option<Peer>,
     /// What the request takes while it lasts, which is as long as its tunnel does.
     pub(super) in_flight: Option<InFlight>,
+    /// Asks the engine whether the caller may go on; nothing: no engine has decided on the request.
+    pub(super) watch: Option<TunnelCaller>,
 }
 
 /// Passes on a request that asks for another protocol; if the upstream agrees, both ends are joined until one ends.
@@ -32,10 +43,12 @@ pub(super) async fn open(
 ) -> Result<Response<ProxyBody>, Refusal> {
     let (mut send, connection) = exchange.link().await?.into_parts();
     tokio::spawn(async move {
-        // Whoever waits on the connection is told why it ended.
+        // Requests that wait for the connection are told why it ended.
         let _ = connection.with_upgrades().await;
     });
-    let answer = tokio::time::timeout(exchange.settings.read, send.send_request(request)).await;
+    let asked = request.headers().get(UPGRADE).cloned();
+    let deadline = exchange.wait.deadline();
+    let answer = tokio::time::timeout_at(deadline, send.send_request(request)).await;
     let mut answer = match answer {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => return Err(exchange.refusal(&Failed::Broken(error))),
@@ -44,30 +57,46 @@ pub(super) async fn open(
     if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
         let (mut parts, incoming) = answer.into_parts();
         headers::toward_caller(&mut parts.headers);
-        return Ok(Response::from_parts(parts, ProxyBody::shared(incoming, exchange.settings.idle)));
+        let pace = exchange.pace(&parts);
+        return Ok(Response::from_parts(parts, ProxyBody::shared(incoming, None, pace)));
     }
-    tokio::spawn(join(caller, hyper::upgrade::on(&mut answer)));
+    if !is_among(answer.headers().get(UPGRADE), asked.as_ref()) {
+        return Err(exchange.refusal(&Failed::Switched));
+    }
+    tokio::spawn(join(caller, hyper::upgrade::on(&mut answer), exchange.settings.tunnels));
     let (mut parts, _) = answer.into_parts();
     headers::toward_upgraded_caller(&mut parts.headers);
     Ok(Response::from_parts(parts, ProxyBody::whole("")))
 }
 
-/// Copies in both directions until either ends, or the listener cuts its connections.
-async fn join(caller: Caller, upstream: OnUpgrade) {
-    let Caller { upgrade, peer, in_flight: _until_the_end } = caller;
+/// Whether the protocol that the upstream has chosen, if it names one, is among those that were asked for.
+fn is_among(chosen: Option<&HeaderValue>, asked: Option<&HeaderValue>) -> bool {
+    let Some(chosen) = chosen else { return true };
+    let mut asked = asked.into_iter().flat_map(|asked| asked.as_bytes().split(|byte| *byte == b','));
+    asked.any(|asked| asked.trim_ascii().eq_ignore_ascii_case(chosen.as_bytes().trim_ascii()))
+}
+
+/// Copies in both directions until either end does, the tunnel may not go on, or the listener cuts its connections.
+async fn join(caller: Caller, upstream: OnUpgrade, settings: TunnelSettings) {
+    let Caller { upgrade, peer, in_flight: _until_the_end, watch } = caller;
     let (Ok(caller), Ok(upstream)) = (upgrade.await, upstream.await) else {
         return;
     };
-    let (mut caller, mut upstream) = (TokioIo::new(caller), TokioIo::new(upstream));
-    let copied = copy_bidirectional(&mut caller, &mut upstream);
-    match peer {
-        // How a tunnel ends is between its two ends.
-        Some(peer) => tokio::select! {
-            _ = copied => {}
-            () = peer.cut() => {}
-        },
-        None => {
-            let _ = copied.await;
+    let traffic = Arc::new(Traffic::default());
+    let mut caller = Counted::new(TokioIo::new(caller), &traffic);
+    let mut upstream = TokioIo::new(upstream);
+    let cut = async {
+        match &peer {
+            Some(peer) => peer.cut().await,
+            None => std::future::pending().await,
         }
+    };
+    // How a tunnel ends is between its two ends.
+    tokio::select! {
+        _ = copy_bidirectional(&mut caller, &mut upstream) => {}
+        end = watch::watch(&traffic, &settings, watch.as_ref()) => {
+            tracing::debug!(reason = end.as_str(), "a tunnel was closed");
+        }
+        () = cut => {}
     }
 }

@@ -8,7 +8,7 @@ use http::{HeaderValue, Uri};
 use rustls::RootCertStore;
 use sluicegate_core::policy::{HttpUrl, ServerSettings, UpstreamHost, UpstreamProtocol};
 
-use super::h2::SharedConnection;
+use super::h2::Http2Connections;
 use super::pool::Pool;
 use sluicegate_node::net::{Address, Security};
 
@@ -18,10 +18,6 @@ pub struct Upstream(pub Arc<UpstreamTarget>);
 
 /// What stands behind the gateway.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there are as many as upstreams, each shared by all requests to it"
-)]
 pub enum UpstreamTarget {
     /// Nothing: the gateway answers with what it was sent.
     Echo,
@@ -40,7 +36,7 @@ pub struct HttpTarget {
     base: String,
     pub(super) protocol: UpstreamProtocol,
     pub(super) pool: Arc<Pool>,
-    pub(super) shared: SharedConnection,
+    pub(super) http2: Arc<Http2Connections>,
 }
 
 /// Why nothing can be forwarded to a URL.
@@ -75,6 +71,7 @@ impl UpstreamTarget {
     /// The server at this URL, spoken to as the policy file says.
     pub fn http(url: &HttpUrl, server: &ServerSettings) -> Result<Self, BadUpstream> {
         let target = HttpTarget::new(url)?;
+        let target = target.connections(server.upstream_connections);
         Ok(Self::Http(target.speaking(server.upstream_protocol).called(server.upstream_host)))
     }
 }
@@ -96,7 +93,7 @@ impl HttpTarget {
             called: UpstreamHost::default(),
             protocol: UpstreamProtocol::default(),
             pool: Arc::default(),
-            shared: SharedConnection::default(),
+            http2: Http2Connections::new(ServerSettings::UPSTREAM_CONNECTIONS_DEFAULT),
         })
     }
 
@@ -104,6 +101,13 @@ impl HttpTarget {
     #[must_use]
     pub fn speaking(mut self, protocol: UpstreamProtocol) -> Self {
         self.protocol = protocol;
+        self
+    }
+
+    /// Has at most so many HTTP/2 connections.
+    #[must_use]
+    pub fn connections(mut self, max: u32) -> Self {
+        self.http2 = Http2Connections::new(max);
         self
     }
 

@@ -22,6 +22,11 @@ impl Alarm {
         Self { sleep: Box::pin(sleep_until(deadline)), deadline }
     }
 
+    /// Rings then.
+    pub(crate) fn at(deadline: Instant) -> Self {
+        Self { sleep: Box::pin(sleep_until(deadline)), deadline }
+    }
+
     /// Rings this long from now instead.
     pub(crate) fn set(&mut self, wait: Duration) {
         self.set_at(Instant::now() + wait);

@@ -18,6 +18,8 @@ use hyper_util::rt::TokioIo;
 use super::alarm::Alarm;
 use super::answers::Answers;
 use super::clock::{Clock, Overdue, Protocol, Waits};
+use super::conn_table::Conn;
+use super::reader::Reader;
 use super::socket::Socket;
 use super::streams::Streams;
 use sluicegate_node::peer::Peer;
@@ -63,6 +65,7 @@ pub(super) struct Limits {
     pub(super) waits: Waits,
     pub(super) protocol: Protocol,
     pub(super) shutdown: Shutdown,
+    pub(super) conn: Arc<Conn>,
 }
 
 /// What a connection does about its end.
@@ -80,9 +83,11 @@ pub(super) async fn drive<C: Served>(connection: C, limits: Limits) {
     // Polled to be woken, and not again before that: the task stays the same, and so does whom to wake.
     let mut change = std::pin::pin!(limits.shutdown.reached(Phase::Draining));
     let mut cut = std::pin::pin!(limits.shutdown.reached(Phase::Cut));
+    let mut evicted = std::pin::pin!(limits.conn.evicted());
     poll_fn(|cx| {
         // Registers whom to wake; what happened is looked up below.
         let _ = change.as_mut().poll(cx);
+        let _ = evicted.as_mut().poll(cx);
         Poll::Ready(())
     })
     .await;
@@ -104,6 +109,12 @@ pub(super) async fn drive<C: Served>(connection: C, limits: Limits) {
             Phase::Cut => return Poll::Ready(()),
         }
         if connection.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        if limits.conn.is_evicted() && limits.clock.idle_since().is_some() {
+            // In HTTP/2 the caller is told; in HTTP/1.1 the end says it.
+            connection.as_mut().leave();
+            let _ = connection.as_mut().poll(cx);
             return Poll::Ready(());
         }
         while let Some((deadline, overdue)) = limits.clock.deadline(&limits.waits, limits.protocol) {
@@ -132,10 +143,15 @@ pub(super) async fn answer<S: Answers>(
     request: Request<Incoming>,
     peer: Peer,
     clock: Arc<Clock>,
+    reader: Option<Arc<Reader>>,
 ) -> Result<Response<Timed<S::Body>>, Infallible> {
     let turn = Turn::begin(clock);
     let answer = service.answer(request, peer).await;
-    Ok(answer.map(|body| Timed { body, turn }))
+    match &reader {
+        Some(reader) => reader.answered(),
+        None => turn.0.answered(),
+    }
+    Ok(answer.map(|body| Timed { body, turn, reader }))
 }
 
 /// A request in flight.
@@ -160,6 +176,7 @@ pin_project_lite::pin_project! {
         #[pin]
         body: B,
         turn: Turn,
+        reader: Option<Arc<Reader>>,
     }
 }
 
@@ -171,7 +188,15 @@ impl<B: Body<Data = Bytes>> Body for Timed<B> {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        self.project().body.poll_frame(cx)
+        let this = self.project();
+        let polled = this.body.poll_frame(cx);
+        if let Some(reader) = this.reader {
+            reader.polled(match &polled {
+                Poll::Ready(Some(Ok(frame))) => Some(frame.data_ref().map_or(0, Bytes::len)),
+                _ => None,
+            });
+        }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

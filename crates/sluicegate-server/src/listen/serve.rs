@@ -1,25 +1,27 @@
 //! Accepting connections and serving each of them with a clone of one service.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::server::conn::{http1, http2};
-use hyper::service::{Service as _, service_fn};
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use sluicegate_core::policy::ServerSettings;
+use sluicegate_core::policy::{PerAddress, Proxies, ServerSettings};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsStream};
 
-use super::accept::{Places, accept};
+use super::accept::{Acceptor, accept};
 use super::answers::Answers;
 use super::bind::Listener;
-use super::clock::{Clock, Protocol, Waits};
+use super::clock::{Protocol, Waits};
+use super::conn_table::ConnPermit;
 use super::connection::{Limits, answer, drive};
 use super::proxy_protocol::ProxyGate;
+use super::reader::ReaderLimits;
 use super::socket::{Socket, Writes, listen_for_protocol};
 use super::streams::{StreamTasks, Streams};
 use super::tls::TlsCell;
@@ -49,12 +51,22 @@ pub struct ServeSettings {
     pub keep_alive: Duration,
     /// How long a caller may take nothing of its answer.
     pub idle: Duration,
+    /// The bytes per second that a caller must take of its answer while it is waited for; nothing: no minimum.
+    pub min_body_rate: Option<NonZeroU64>,
+    /// How long a whole request may take, its answer included; nothing: no maximum.
+    pub request: Option<Duration>,
     /// The largest head of a request, in bytes.
     pub headers_max: usize,
     /// The most headers of a request.
     pub header_count_max: usize,
-    /// The most connections at a time. Beyond that, they wait to be accepted.
+    /// The most connections at a time. Beyond that, idle ones are closed, or new ones wait to be accepted.
     pub connections_max: u32,
+    /// The most of one address while places run short.
+    pub per_address: PerAddress,
+    /// Peers whose connections are not counted by their address.
+    pub exempt: Proxies,
+    /// Descriptors that are kept for this listener when the process has no others.
+    pub reserved_descriptors: usize,
     /// How long requests in flight may take once the end has begun.
     pub drain: Duration,
     /// The certificate; nothing: plain HTTP.
@@ -75,9 +87,14 @@ impl ServeSettings {
             header: server.timeouts.header,
             keep_alive: server.timeouts.keep_alive,
             idle: server.timeouts.idle,
+            min_body_rate: server.min_body_rate,
+            request: server.timeouts.request,
             headers_max: usize::try_from(server.max.headers).unwrap_or(usize::MAX),
             header_count_max: usize::try_from(server.max.header_count).unwrap_or(usize::MAX),
             connections_max: server.max.connections,
+            per_address: server.max.per_address,
+            exempt: server.proxies.clone(),
+            reserved_descriptors: 0,
             drain: Self::DRAIN_DEFAULT,
             tls,
             proxy_gate: None,
@@ -100,12 +117,12 @@ impl ServeSettings {
 
 /// Serves until the end begins, then until the last request is answered or the time for that is over.
 pub async fn serve<S: Answers>(listener: Listener, settings: ServeSettings, service: S, shutdown: Shutdown) {
-    let places = Places { connections_max: settings.connections_max, drain: settings.drain };
+    let acceptor = Acceptor::new(&settings);
     let host = Arc::new(Host { h1: h1(&settings), settings, service, shutdown });
     let connect = |stream, address, place| {
         tokio::spawn(serve_connection(Arc::clone(&host), stream, address, place));
     };
-    accept(listener, places, &host.shutdown, connect).await;
+    accept(listener, acceptor, &host.shutdown, connect).await;
 }
 
 /// What all connections of a listener have in common.
@@ -146,37 +163,61 @@ async fn serve_connection<S: Answers>(
     host: Arc<Host<S>>,
     stream: TcpStream,
     address: SocketAddr,
-    place: OwnedSemaphorePermit,
+    place: ConnPermit,
 ) {
     let settings = &host.settings;
-    let clock = Arc::new(Clock::new());
     let opened = tokio::select! {
         () = host.shutdown.begun() => return,
+        () = place.conn.evicted() => return,
         opened = timeout(settings.header, open(stream, address, settings)) => opened,
     };
-    let Ok(Some(Opened { caller, wire, protocol, first })) = opened else { return };
+    let Ok(Some(opened)) = opened else { return };
+    place.opened();
+    // In a box: a connection that never says anything takes no room for what it could become.
+    Box::pin(serve_opened(host, opened, place)).await;
+}
+
+async fn serve_opened<S: Answers>(host: Arc<Host<S>>, opened: Opened, place: ConnPermit) {
+    let Opened { caller, wire, protocol, first } = opened;
+    let settings = &host.settings;
+    let conn = Arc::clone(&place.conn);
+    let clock = Arc::clone(&conn.clock);
     let scheme = if settings.tls.is_some() { Scheme::Https } else { Scheme::Http };
-    let peer = Peer::new(caller, scheme, host.shutdown.clone());
+    let peer = Peer::with_trust(caller, scheme, host.shutdown.clone(), Arc::clone(&conn.trust));
     let writes = match (protocol, settings.streams) {
         (Protocol::Http2, StreamTasks::Together) => Writes::Copied,
         _ => Writes::Gathered,
     };
     let io = TokioIo::new(Socket::new(wire, first, Arc::clone(&clock), place).writing(writes));
-    let waits = Waits { header: settings.header, keep_alive: settings.keep_alive, idle: settings.idle };
-    let limits = Limits { clock: Arc::clone(&clock), waits, protocol, shutdown: host.shutdown.clone() };
+    let waits = Waits {
+        header: settings.header,
+        keep_alive: settings.keep_alive,
+        idle: settings.idle,
+        min_rate: settings.min_body_rate,
+        request: settings.request,
+    };
+    let shutdown = host.shutdown.clone();
+    let limits = Limits { clock: Arc::clone(&clock), waits, protocol, shutdown, conn: Arc::clone(&conn) };
     let service = host.service.clone();
-    let service =
-        service_fn(move |request| answer(service.clone(), request, peer.clone(), Arc::clone(&clock)));
+    let answer =
+        move |request, reader| answer(service.clone(), request, peer.clone(), Arc::clone(&clock), reader);
     match protocol {
-        Protocol::Http1 => drive(host.h1.serve_connection(io, service).with_upgrades(), limits).await,
+        Protocol::Http1 => {
+            let service = service_fn(move |request| answer(request, None));
+            drive(host.h1.serve_connection(io, service).with_upgrades(), limits).await;
+        }
         Protocol::Http2 => {
-            let streams = Streams::new(settings.streams);
+            let readers = ReaderLimits { idle: waits.idle, min_rate: waits.min_rate, request: waits.request };
+            let streams = Streams::new(settings.streams, readers);
+            let begin = streams.clone();
             // In a box: an answer that is still to be made is moved several times, and can be some kilobytes.
-            let service = service_fn(move |request| Box::pin(service.call(request)));
+            let service = service_fn(move |request| Box::pin(answer(request, begin.begin())));
             let connection = h2(settings, streams.clone()).serve_connection(io, service);
             drive(streams.of(connection), limits).await;
         }
     }
+    // Should anything of it be left, it is a tunnel.
+    conn.becomes_tunnel();
 }
 
 /// A connection whose caller and protocol are known.

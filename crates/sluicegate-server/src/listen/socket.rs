@@ -7,9 +7,9 @@ use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::clock::{Clock, Protocol};
+use super::conn_table::ConnPermit;
 use sluicegate_node::net::Wire;
 
 /// What every connection in HTTP/2 starts with.
@@ -22,7 +22,7 @@ pub(super) struct Socket {
     clock: Arc<Clock>,
     writes: Writes,
     /// Given back when the last bytes are done, also those after an upgrade.
-    _place: OwnedSemaphorePermit,
+    _place: ConnPermit,
 }
 
 /// How several pieces are written at once.
@@ -36,7 +36,7 @@ pub(super) enum Writes {
 }
 
 impl Socket {
-    pub(super) fn new(wire: Wire, first: Bytes, clock: Arc<Clock>, place: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(wire: Wire, first: Bytes, clock: Arc<Clock>, place: ConnPermit) -> Self {
         Self { wire, first, clock, writes: Writes::Gathered, _place: place }
     }
 
@@ -45,10 +45,11 @@ impl Socket {
         Self { writes, ..self }
     }
 
-    fn note<T>(&self, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn note(&self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &polled {
             Poll::Pending => self.clock.blocked(),
-            Poll::Ready(_) => self.clock.flowed(),
+            Poll::Ready(Ok(bytes)) => self.clock.flowed(*bytes),
+            Poll::Ready(Err(_)) => self.clock.flowed(0),
         }
         polled
     }

@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use pin_project_lite::pin_project;
 
 use super::connection::Served;
+use super::reader::{Reader, ReaderLimits, TimedStream};
 
 /// Where the streams of a connection run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,8 +29,14 @@ pub enum StreamTasks {
 /// The streams of one connection, as hyper hands them out.
 #[derive(Clone)]
 pub(super) enum Streams {
-    Apart,
+    Apart(Arc<Next>),
     Together(Arc<Arrived>),
+}
+
+/// The stream that hyper hands out next: how its caller takes its answer.
+pub(super) struct Next {
+    limits: ReaderLimits,
+    reader: Mutex<Option<Arc<Reader>>>,
 }
 
 type Stream = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -39,17 +46,26 @@ type Stream = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub(super) struct Arrived(Mutex<Vec<Stream>>);
 
 impl Streams {
-    pub(super) fn new(tasks: StreamTasks) -> Self {
+    pub(super) fn new(tasks: StreamTasks, limits: ReaderLimits) -> Self {
         match tasks {
-            StreamTasks::Apart => Self::Apart,
+            StreamTasks::Apart => Self::Apart(Arc::new(Next { limits, reader: Mutex::default() })),
             StreamTasks::Together => Self::Together(Arc::default()),
         }
+    }
+
+    /// A request has come. Its stream is the next one to be executed: hyper does both in one step. Nothing where
+    /// streams are not timed.
+    pub(super) fn begin(&self) -> Option<Arc<Reader>> {
+        let Self::Apart(next) = self else { return None };
+        let reader = Arc::<Reader>::default();
+        *next.reader.lock() = Some(Arc::clone(&reader));
+        Some(reader)
     }
 
     /// The connection whose streams these are.
     pub(super) fn of<C>(&self, connection: C) -> WithStreams<C> {
         let arrived = match self {
-            Self::Apart => None,
+            Self::Apart(_) => None,
             Self::Together(arrived) => Some(Arc::clone(arrived)),
         };
         WithStreams { connection, arrived }
@@ -59,7 +75,10 @@ impl Streams {
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
     fn execute(&self, stream: F) {
         match self {
-            Self::Apart => drop(tokio::spawn(stream)),
+            Self::Apart(next) => match next.reader.lock().take() {
+                Some(reader) => drop(tokio::spawn(TimedStream::new(stream, reader, next.limits))),
+                None => drop(tokio::spawn(stream)),
+            },
             Self::Together(arrived) => arrived.0.lock().push(Box::pin(stream)),
         }
     }
@@ -121,11 +140,16 @@ impl<C: Served> Served for WithStreams<C> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    const LIMITS: ReaderLimits =
+        ReaderLimits { idle: Duration::from_secs(60), min_rate: None, request: None };
 
     #[tokio::test]
     async fn streams_that_need_not_wait_are_done_where_they_came_and_others_elsewhere() {
-        let streams = Streams::new(StreamTasks::Together);
+        let streams = Streams::new(StreamTasks::Together, LIMITS);
         let said = Arc::new(Mutex::new(Vec::new()));
         let (send, receive) = tokio::sync::oneshot::channel::<()>();
         let (ended, end) = tokio::sync::oneshot::channel::<()>();

@@ -1,14 +1,16 @@
 //! The certificate that callers are shown, and its exchange for a newer one while the process runs.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use arc_swap::ArcSwap;
-use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{RootCertStore, ServerConfig};
 use sluicegate_core::policy::TlsFiles;
 
 /// The one set of algorithms that is used everywhere.
@@ -49,10 +51,17 @@ pub enum TlsError {
         /// The file.
         file: PathBuf,
     },
+    /// A file holds no certificate authorities that can be used.
+    ClientCa {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        cause: String,
+    },
     /// The two do not belong together, or are of a kind that is not supported.
     Mismatch {
         /// The files.
-        files: TlsFiles,
+        files: Box<TlsFiles>,
         /// What is wrong with them.
         cause: rustls::Error,
     },
@@ -72,7 +81,7 @@ impl TlsCell {
     }
 
     /// What the next connection is shown.
-    pub(super) fn current(&self) -> Arc<ServerConfig> {
+    pub(crate) fn current(&self) -> Arc<ServerConfig> {
         self.current.load_full()
     }
 }
@@ -92,15 +101,29 @@ fn read(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
         wanted: "a private key",
         cause,
     })?;
-    let mismatch = |cause| TlsError::Mismatch { files: files.clone(), cause };
-    let mut config = ServerConfig::builder_with_provider(provider())
+    let mismatch = |cause| TlsError::Mismatch { files: Box::new(files.clone()), cause };
+    let builder = ServerConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
-        .map_err(mismatch)?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
         .map_err(mismatch)?;
+    let builder = match &files.client_ca {
+        None => builder.with_no_client_auth(),
+        Some(file) => builder.with_client_cert_verifier(client_verifier(file, &text(file)?)?),
+    };
+    let mut config = builder.with_single_cert(chain, key).map_err(mismatch)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+/// Callers have to show a certificate of one of these authorities.
+fn client_verifier(file: &Path, pem: &[u8]) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    let unusable =
+        |cause: &dyn fmt::Display| TlsError::ClientCa { file: file.to_owned(), cause: cause.to_string() };
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem) {
+        roots.add(certificate.map_err(|cause| unusable(&cause))?).map_err(|cause| unusable(&cause))?;
+    }
+    let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider());
+    builder.build().map_err(|cause| unusable(&cause))
 }
 
 impl fmt::Display for TlsError {
@@ -111,6 +134,9 @@ impl fmt::Display for TlsError {
                 write!(f, "{} does not hold {wanted} in PEM form: {cause}", file.display())
             }
             Self::NoCertificate { file } => write!(f, "{} holds no certificate", file.display()),
+            Self::ClientCa { file, cause } => {
+                write!(f, "{} holds no certificate authorities for callers: {cause}", file.display())
+            }
             Self::Mismatch { files, cause } => {
                 let (cert, key) = (files.cert.display(), files.key.display());
                 write!(f, "the certificate {cert} cannot be used with the key {key}: {cause}")
@@ -124,7 +150,7 @@ impl std::error::Error for TlsError {
         match self {
             Self::Unreadable { cause, .. } => Some(cause),
             Self::BadPem { cause, .. } => Some(cause),
-            Self::NoCertificate { .. } => None,
+            Self::NoCertificate { .. } | Self::ClientCa { .. } => None,
             Self::Mismatch { cause, .. } => Some(cause),
         }
     }

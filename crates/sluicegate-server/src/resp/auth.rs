@@ -4,12 +4,16 @@ use std::fmt;
 
 use super::reply::Reply;
 use super::session::{Auth, Session};
+use crate::access;
 
-const WRONG: &str = "WRONGPASS invalid username-password pair or user is disabled.";
+/// What tokens start with: a wrong one is refused, also where none is needed.
+const TOKEN_START: &[u8] = b"sgt_";
+
 const NONE_SET: &str = "ERR AUTH <password> called without any password configured for the default user. \
                         Are you sure your configuration is correct?";
+const WRONG: &str = "WRONGPASS invalid username-password pair or user is disabled.";
 
-/// The one user there is.
+/// The user of the password. Holders of a token may also give its name.
 const USER: &[u8] = b"default";
 
 /// What has to be said before anything is answered. Only its hash is kept.
@@ -37,7 +41,7 @@ impl fmt::Debug for Password {
 /// `AUTH [username] password`
 pub(super) fn auth(session: &mut Session<'_>, args: &[&[u8]], reply: &mut Reply<'_>) {
     let answer = match args {
-        [_] if session.service.password.is_none() => Err(NONE_SET),
+        [password] if session.needs_no_password() && !password.starts_with(TOKEN_START) => Err(NONE_SET),
         [password] => sign_in(session, USER, password),
         [user, password] => sign_in(session, user, password),
         _ => Err("ERR syntax error"),
@@ -48,14 +52,30 @@ pub(super) fn auth(session: &mut Session<'_>, args: &[&[u8]], reply: &mut Reply<
     }
 }
 
-/// Whether this user may ask from now on, or what is wrong.
+/// Whether this user may ask from now on, or what is wrong. The password is a token or the port's password.
 pub(super) fn sign_in(session: &mut Session<'_>, user: &[u8], password: &[u8]) -> Result<(), &'static str> {
-    let right = session.service.password.as_ref().is_none_or(|expected| expected.is(password));
-    if user != USER || !right {
-        return Err(WRONG);
+    let service = session.service;
+    let now = service.engine.now();
+    if let Ok(grant) = access::find(&service.engine, password, now)
+        && (user == USER || user == grant.actor().as_bytes())
+    {
+        session.auth = Auth::Done(grant);
+        return Ok(());
     }
-    session.auth = Auth::Done;
-    Ok(())
+    if service.password.as_ref().is_some_and(|expected| expected.is(password)) && user == USER {
+        session.auth = Auth::Done(service.access.with_password());
+        return Ok(());
+    }
+    if let Some(open) = service.access.without_token().filter(|_| service.password.is_none())
+        && user == USER
+        && !password.starts_with(TOKEN_START)
+    {
+        // The port needs no credential: clients that always sign in may use any password.
+        session.auth = Auth::Done(open);
+        return Ok(());
+    }
+    session.refused = true;
+    Err(WRONG)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod answer;
 mod asked;
 
+use sluicegate_core::policy::May;
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::{Decision, Engine, Hold, Unsettled};
 
@@ -28,6 +29,10 @@ pub(super) fn begin<'s: 'b, 'b>(
             return None;
         }
     };
+    if check.is_vouched_for() && !session.allows(May::Vouch) {
+        reply.error("NOPERM naming an account or a tier without its key needs a token that may vouch");
+        return None;
+    }
     let (engine, hold) = (&*session.service.engine, check.hold());
     if engine.is_shared() {
         return Some(Box::pin(async move {

@@ -4,12 +4,13 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
+use sluicegate_engine::RefusedSignIn;
 use tokio::io::{AsyncReadExt as _, AsyncWrite as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::RespService;
@@ -18,7 +19,7 @@ use super::input::Input;
 use super::reply::Reply;
 use super::session::{Begun, Session};
 use super::waiting::Queue;
-use crate::listen::{Alarm, Ending, Phase, ServeSettings, Shutdown};
+use crate::listen::{Alarm, Ending, Phase, ServeSettings, Shutdown, Wire};
 
 /// From so many bytes on, answers are written before more commands are looked at.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
@@ -55,13 +56,15 @@ impl Waits {
 }
 
 /// Serves a connection until it ends, or the listener does.
-pub(super) async fn serve(stream: TcpStream, service: &RespService, waits: Waits, shutdown: &Shutdown) {
-    // Answers are written whole: nothing is gained by waiting for more.
-    if stream.set_nodelay(true).is_err() {
-        return;
-    }
+pub(super) async fn serve(
+    stream: Wire,
+    peer: IpAddr,
+    service: &RespService,
+    waits: Waits,
+    shutdown: &Shutdown,
+) {
     let mut cut = Ending::of(shutdown);
-    let mut talk = pin!(Connection::new(stream, service, waits, shutdown).talk());
+    let mut talk = pin!(Connection::new(stream, peer, service, waits, shutdown).talk());
     poll_fn(|cx| match cut.poll(cx) {
         Phase::Cut => Poll::Ready(()),
         Phase::Serving | Phase::Draining => talk.as_mut().poll(cx),
@@ -70,7 +73,7 @@ pub(super) async fn serve(stream: TcpStream, service: &RespService, waits: Waits
 }
 
 struct Connection<'s> {
-    stream: TcpStream,
+    stream: Wire,
     session: Session<'s>,
     input: Input,
     answers: Vec<u8>,
@@ -108,10 +111,10 @@ enum Next {
 }
 
 impl<'s> Connection<'s> {
-    fn new(stream: TcpStream, service: &'s RespService, waits: Waits, shutdown: &Shutdown) -> Self {
+    fn new(stream: Wire, peer: IpAddr, service: &'s RespService, waits: Waits, shutdown: &Shutdown) -> Self {
         Self {
             stream,
-            session: Session::new(service),
+            session: Session::new(service, peer),
             input: Input::new(),
             answers: Vec::new(),
             merged: Vec::new(),
@@ -190,6 +193,7 @@ impl<'s> Connection<'s> {
         let Self { session, input, answers, merged, .. } = self;
         // What came together is decided at one instant.
         let now = session.service.engine.now();
+        session.end_revoked(now);
         let unread = input.unread();
         let (mut at, mut queue) = (0, Queue::default());
         let turn = loop {
@@ -211,6 +215,9 @@ impl<'s> Connection<'s> {
                 Begun::Answered => {}
                 Begun::Waits(waiting) => queue.push(place, protocol, waiting),
                 Begun::Leave => break Turn::Last,
+            }
+            if session.take_refused() && session.wait_for_refusal(now).await == RefusedSignIn::TooMany {
+                break Turn::Last;
             }
         };
         if queue.len() > 0 {

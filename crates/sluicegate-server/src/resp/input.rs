@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::TcpStream;
 
 use super::command::{COMMAND_BYTES_MAX, LENGTH_LINE_BYTES_MAX};
+use crate::listen::Wire;
 
 /// What a connection has from the start: several commands.
 const BYTES_MIN: usize = 4 * 1024;
@@ -58,11 +58,7 @@ impl Input {
     }
 
     /// Reads what is there. How much that was; nothing at all is the end of what comes.
-    pub(super) fn poll_read(
-        &mut self,
-        stream: &mut TcpStream,
-        cx: &mut Context<'_>,
-    ) -> Poll<io::Result<usize>> {
+    pub(super) fn poll_read(&mut self, stream: &mut Wire, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let mut buffer = ReadBuf::new(&mut self.bytes[self.end..]);
         let polled = Pin::new(stream).poll_read(cx, &mut buffer);
         let (length, room) = (buffer.filled().len(), buffer.remaining());

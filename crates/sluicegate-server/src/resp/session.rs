@@ -1,8 +1,11 @@
 //! One connection's side of the talk: what it has said of itself, and how each of its commands is begun.
 
+use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 
+use sluicegate_core::policy::May;
 use sluicegate_core::time::Timestamp;
+use sluicegate_engine::{RefusedSignIn, SignInPort};
 
 use super::RespService;
 use super::reply::{Protocol, Reply};
@@ -10,12 +13,17 @@ use super::table::{self, OpenTo, Verb};
 use super::throttle::Throttles;
 use super::waiting::{Late, Waiting};
 use super::{auth, check, finish, greet, renew, throttle};
+use crate::access::Grant;
 
 /// What is known of a connection.
 pub(super) struct Session<'s> {
     pub(super) service: &'s RespService,
     pub(super) protocol: Protocol,
     pub(super) auth: Auth,
+    /// Where it connects from.
+    peer: IpAddr,
+    /// Whether it has just said a wrong token or password.
+    pub(super) refused: bool,
     pub(super) id: u64,
     /// What it calls itself.
     pub(super) name: Vec<u8>,
@@ -23,12 +31,12 @@ pub(super) struct Session<'s> {
 }
 
 /// Whether a connection may ask.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Auth {
-    /// Not before it has said the password.
+    /// Not before it has said a token or the password.
     Missing,
-    /// It may.
-    Done,
+    /// It may, and do this beyond asking.
+    Done(Grant),
 }
 
 /// How far a command is.
@@ -42,10 +50,39 @@ pub(super) enum Begun<'b> {
 }
 
 impl<'s> Session<'s> {
-    pub(super) fn new(service: &'s RespService) -> Self {
+    pub(super) fn new(service: &'s RespService, peer: IpAddr) -> Self {
         let id = service.ids.fetch_add(1, Ordering::Relaxed);
         let (protocol, auth) = (Protocol::Resp2, Auth::of(service));
-        Self { service, protocol, auth, id, name: Vec::new(), throttles: Throttles::default() }
+        let (name, throttles) = (Vec::new(), Throttles::default());
+        Self { service, protocol, auth, peer, refused: false, id, name, throttles }
+    }
+
+    /// Whether connections may ask without a token or a password.
+    pub(super) fn needs_no_password(&self) -> bool {
+        self.service.password.is_none() && !self.service.access.is_required()
+    }
+
+    /// Whether the connection may do this beyond asking.
+    pub(super) fn allows(&self, may: May) -> bool {
+        matches!(&self.auth, Auth::Done(grant) if grant.allows(may))
+    }
+
+    /// A token that was revoked or has expired since opens nothing any more.
+    pub(super) fn end_revoked(&mut self, now: Timestamp) {
+        if let Auth::Done(grant) = &self.auth
+            && !grant.is_live(&self.service.engine, now)
+        {
+            self.auth = Auth::of(self.service);
+        }
+    }
+
+    pub(super) fn take_refused(&mut self) -> bool {
+        std::mem::take(&mut self.refused)
+    }
+
+    /// Counts a wrong token, and waits for as long as this peer has to.
+    pub(super) async fn wait_for_refusal(&self, now: Timestamp) -> RefusedSignIn {
+        self.service.engine.refuse_sign_in(Some(self.peer), SignInPort::Resp, now).await
     }
 
     /// Begins one command: the answer is written to `out`, or comes later.
@@ -122,6 +159,7 @@ impl<'s> Session<'s> {
 
 impl Auth {
     fn of(service: &RespService) -> Self {
-        if service.password.is_some() { Self::Missing } else { Self::Done }
+        let without = service.access.without_token().filter(|_| service.password.is_none());
+        without.map_or(Self::Missing, Self::Done)
     }
 }

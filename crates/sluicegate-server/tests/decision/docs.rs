@@ -56,7 +56,10 @@ fn sessions_are_given_and_used_as_their_page_says() {
         for Example { before, json } in examples(&page) {
             let uri = before.strip_prefix("`POST ").and_then(|rest| rest.split('`').next()).unwrap();
             let body = json.replace("sg_session=v1.…", cookie.split(';').next().unwrap());
-            let request = Request::post(uri).body(Full::new(Bytes::from(body))).unwrap();
+            let request = Request::post(uri)
+                .header("content-type", "application/json")
+                .body(Full::new(Bytes::from(body)))
+                .unwrap();
             let answer = answered(&place.service, request).await;
             if let Some(given) = answer.header("set-cookie") {
                 assert_eq!((uri, answer.status), ("/v1/sessions", 204));

@@ -1,7 +1,8 @@
 //! gRPC on the decision port, over real connections.
 
 mod authz;
-mod client;
+pub(crate) mod client;
+mod credentials;
 mod descriptors;
 mod health;
 mod hostile;

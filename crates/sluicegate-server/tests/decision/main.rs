@@ -11,5 +11,6 @@ mod grpc;
 mod permits;
 mod place;
 mod race;
+mod reloads;
 mod sessions;
 mod wire;

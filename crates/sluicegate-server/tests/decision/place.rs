@@ -7,11 +7,13 @@ use bytes::Bytes;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt as _, Full};
 use sluicegate_core::file;
+use sluicegate_core::policy::Permissions;
 use sluicegate_core::policy::{Network, Proxies, TierName};
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::identify::{DailyHash, SessionKeys};
 use sluicegate_engine::{Clock, Engine, EngineParts, PermitKey};
 use sluicegate_ledger::{Spool, SpoolSettings};
+use sluicegate_server::Access;
 use sluicegate_server::decision::DecisionService;
 use sluicegate_store::database::Database;
 use sluicegate_store::directory::{AccountId, Directory, DisplayName, NewAccount, NewKey, Scopes, Writer};
@@ -75,7 +77,7 @@ impl Place {
             shared: None,
         };
         let engine = Arc::new(Engine::open(parts, |_| ()).unwrap().0);
-        let service = DecisionService::new(Arc::clone(&engine));
+        let service = DecisionService::new(Arc::clone(&engine)).with_access(Access::open(Permissions::ALL));
         Self { service, engine, keys: Vec::new(), transcript: String::new(), permits: Vec::new(), _dir: dir }
     }
 
@@ -120,6 +122,9 @@ impl Place {
     /// Asks without writing it down.
     pub(crate) fn ask(&self, method: &str, uri: &str, headers: &[(&str, &str)], body: &str) -> Answered {
         let mut request = Request::builder().method(method).uri(uri);
+        if method == "POST" && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+            request = request.header("content-type", "application/json");
+        }
         for (name, value) in headers {
             request = request.header(*name, self.with_keys(value));
         }

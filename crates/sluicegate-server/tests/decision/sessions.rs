@@ -20,11 +20,17 @@ struct Bed {
 }
 
 fn bed(verify_url: &str) -> Bed {
+    bed_with(verify_url, "{}")
+}
+
+/// The same, with more about the cookie.
+fn bed_with(verify_url: &str, cookie: &str) -> Bed {
     let secret = tempfile::tempdir().unwrap();
     let path = secret.path().join("secret");
     std::fs::write(&path, "the secret\n").unwrap();
     let policy = format!(
-        "identity: {{anonymous: free, challenge: {{verify_url: '{verify_url}', secret: 'file:{}'}}}}\n\
+        "identity: {{anonymous: free, session_cookie: {cookie}, \
+         challenge: {{verify_url: '{verify_url}', secret: 'file:{}'}}}}\n\
          tiers: {{free: {{rate: 1/hour, burst: 1}}}}\n",
         path.display()
     );
@@ -67,7 +73,8 @@ fn who_passes_the_challenge_gets_a_cookie_and_is_the_same_client_everywhere() {
         let cookie = cookie_of(&answer).unwrap().to_owned();
         let check = async |client: &str| {
             let body = format!("{{\"client\":{}}}", client.replace("<cookie>", &cookie));
-            let head = "POST /v1/check HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: ";
+            let head = "POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nConnection: close\r\n\
+                        Content-Length: ";
             let answer = exchange(address, format!("{head}{}\r\n\r\n{body}", body.len()).as_bytes()).await;
             answer.contains("\"allowed\":true")
         };
@@ -119,7 +126,10 @@ fn cookies_that_are_forged_cut_off_or_over_are_as_if_they_were_not_there() {
         for body in [plain, with(&forged), with(&cookie[..40]), with(""), with("v1.a.b.c"), with(&long)] {
             let answer = crate::place::answered(
                 &bed.place.service,
-                http::Request::post("/v1/check").body(http_body_util::Full::new(body.into())).unwrap(),
+                http::Request::post("/v1/check")
+                    .header("content-type", "application/json")
+                    .body(http_body_util::Full::new(body.into()))
+                    .unwrap(),
             );
             let answer = answer.await;
             assert_eq!(answer.status, 200);
@@ -236,7 +246,7 @@ fn what_is_no_answer_to_a_challenge_is_not_passed_on() {
 fn callers_cannot_make_it_call_the_verifier_without_end() {
     wait(async {
         let verifier = Verifier::start(Behaviour::Gate(json(r#"{"success":true}"#))).await;
-        let bed = bed(&verifier.url());
+        let bed = bed_with(&verifier.url(), "{per_address: 1_000/hour}");
         let address = start(&bed.place);
         let mut waiting = JoinSet::new();
         for _ in 0..64 {
@@ -253,5 +263,29 @@ fn callers_cannot_make_it_call_the_verifier_without_end() {
         }
         assert_eq!(verifier.asked_so_far(), 64);
         assert!(ask(address, ANSWERED).await.starts_with("HTTP/1.1 204 "));
+    });
+}
+
+#[test]
+fn an_address_is_issued_so_many_sessions_in_any_hour() {
+    wait(async {
+        let verifier = Verifier::start(Behaviour::Reply(json(r#"{"success":true}"#))).await;
+        let bed = bed_with(&verifier.url(), "{per_address: 2/hour}");
+        let (address, clock) = (start(&bed.place), bed.place.engine.clock());
+        let begin = bed.place.engine.now();
+        let later = |secs| clock.set(begin.plus(sluicegate_core::time::Nanos::from_secs(secs)));
+        assert!(ask(address, ANSWERED).await.starts_with("HTTP/1.1 204 "));
+        later(1_000);
+        assert!(ask(address, ANSWERED).await.starts_with("HTTP/1.1 204 "));
+        let refused = ask(address, ANSWERED).await;
+        assert!(refused.starts_with("HTTP/1.1 429 "), "{refused}");
+        assert!(refused.contains("retry-after: 2600\r\n") && !refused.contains("set-cookie"), "{refused}");
+        assert!(refused.contains("\"limit\":\"sessions\""), "{refused}");
+        assert_eq!(verifier.asked_so_far(), 2, "the answer was not looked at");
+        later(3_599);
+        assert!(ask(address, ANSWERED).await.starts_with("HTTP/1.1 429 "));
+        later(3_600);
+        assert!(ask(address, ANSWERED).await.starts_with("HTTP/1.1 204 "));
+        assert!(ask(address, ANSWERED).await.starts_with("HTTP/1.1 429 "));
     });
 }

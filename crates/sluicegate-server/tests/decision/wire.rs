@@ -35,7 +35,10 @@ impl Body for Pieces {
 }
 
 fn post(place: &Place, uri: &str, pieces: Pieces) -> Answered {
-    wait(answered(&place.service, Request::post(uri).body(pieces).unwrap()))
+    wait(answered(
+        &place.service,
+        Request::post(uri).header("content-type", "application/json").body(pieces).unwrap(),
+    ))
 }
 
 #[test]
@@ -93,14 +96,16 @@ fn the_same_is_answered_over_a_connection() {
         let address = start(&place);
         let body = place.with_keys(r#"{"key":"<free>"}"#);
         let sized = format!(
-            "POST /v1/check HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            "POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nConnection: close\r\n\
+             Content-Length: {}\r\n\r\n{body}",
             body.len()
         );
         let answer = exchange(address, sized.as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
         assert!(answer.contains("\"allowed\":true"), "{answer}");
         let chunked = format!(
-            "POST /v1/check HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n\
+            "POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nConnection: close\r\n\
+             Transfer-Encoding: chunked\r\n\r\n\
              5\r\n{}\r\n{:x}\r\n{}\r\n0\r\n\r\n",
             &body[..5],
             body.len() - 5,
@@ -108,11 +113,13 @@ fn the_same_is_answered_over_a_connection() {
         );
         assert!(exchange(address, chunked.as_bytes()).await.contains("\"allowed\":true"));
         let endless = format!(
-            "POST /v1/check HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+            "POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nConnection: close\r\n\
+             Transfer-Encoding: chunked\r\n\r\n{}",
             format!("10000\r\n{}\r\n", " ".repeat(0x10000)).repeat(17)
         );
         assert!(exchange(address, endless.as_bytes()).await.starts_with("HTTP/1.1 413 "));
-        let unsent = "POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: 1048577\r\n\r\n";
+        let unsent = "POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n\
+                      Content-Length: 1048577\r\n\r\n";
         assert!(exchange(address, unsent.as_bytes()).await.starts_with("HTTP/1.1 413 "));
     });
 }

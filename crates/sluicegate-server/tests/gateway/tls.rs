@@ -24,7 +24,8 @@ use crate::bed::{ResponseFuture, Setup, at, body, bytes, get, say, status, targe
 /// Writes a new certificate for `localhost` and its key.
 fn write_certificate(directory: &Path) -> (TlsFiles, CertificateDer<'static>) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-    let files = TlsFiles { cert: directory.join("cert.pem"), key: directory.join("key.pem") };
+    let files =
+        TlsFiles { cert: directory.join("cert.pem"), key: directory.join("key.pem"), client_ca: None };
     std::fs::write(&files.cert, made.cert.pem()).unwrap();
     std::fs::write(&files.key, made.signing_key.serialize_pem()).unwrap();
     (files, made.cert.der().clone())
@@ -109,7 +110,7 @@ fn files_that_cannot_be_used_are_named() {
     let (files, _) = write_certificate(directory.path());
     let (others, _) = write_certificate(other.path());
     let error = |cert: &Path, key: &Path| {
-        let files = TlsFiles { cert: cert.to_owned(), key: key.to_owned() };
+        let files = TlsFiles { cert: cert.to_owned(), key: key.to_owned(), client_ca: None };
         TlsCell::load(files).unwrap_err().to_string()
     };
     let missing = directory.path().join("missing.pem");

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
-use crate::bed::{STUCK, Setup, at, gateway, raw_upstream, read_head, rest, status};
+use crate::bed::{STUCK, Setup, at, gateway, get, raw_upstream, read_head, rest, say, status};
 
 const HANDSHAKE: &str = "GET /chat HTTP/1.1\r\nhost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\
                          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
@@ -17,7 +17,7 @@ const AGREED: &str = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\
 const FRAME: &[u8] = &[0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58];
 
 /// An upstream that agrees to WebSockets, says something first, sends back what it gets, and says when it is over.
-async fn echo() -> (mpsc::UnboundedReceiver<()>, std::net::SocketAddr) {
+pub(crate) async fn echo() -> (mpsc::UnboundedReceiver<()>, std::net::SocketAddr) {
     let (ended, endings) = mpsc::unbounded_channel();
     let upstream = raw_upstream(move |_, mut stream| {
         let ended = ended.clone();
@@ -37,8 +37,14 @@ async fn echo() -> (mpsc::UnboundedReceiver<()>, std::net::SocketAddr) {
 }
 
 async fn open(address: std::net::SocketAddr) -> TcpStream {
+    open_with(address, "").await
+}
+
+/// Opens a tunnel with these header lines besides.
+pub(crate) async fn open_with(address: std::net::SocketAddr, headers: &str) -> TcpStream {
     let mut caller = TcpStream::connect(address).await.unwrap();
-    caller.write_all(HANDSHAKE.as_bytes()).await.unwrap();
+    let handshake = HANDSHAKE.replace("\r\n\r\n", &format!("\r\n{headers}\r\n"));
+    caller.write_all(handshake.as_bytes()).await.unwrap();
     let head = read_head(&mut caller).await;
     assert_eq!(status(&head), "HTTP/1.1 101 Switching Protocols");
     assert!(head.contains("upgrade: websocket\r\n") && head.contains("connection: upgrade\r\n"), "{head}");
@@ -119,4 +125,25 @@ async fn an_upgrade_to_another_http_is_an_ordinary_request() {
                    HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n";
     caller.write_all(request.as_bytes()).await.unwrap();
     assert_eq!(status(&read_head(&mut caller).await), "HTTP/1.1 200 OK");
+}
+
+/// Bytes that follow such an answer would be taken for the answer to another request.
+#[tokio::test]
+async fn a_change_of_protocol_that_was_not_asked_for_is_a_bad_gateway() {
+    let upstream = raw_upstream(|_, mut stream| async move {
+        let head = read_head(&mut stream).await;
+        let protocol = if head.contains("upgrade: websocket") { "h2c" } else { "websocket" };
+        let switched =
+            format!("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: {protocol}\r\n\r\n");
+        stream.write_all(switched.as_bytes()).await.unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nother").await.unwrap();
+        rest(&mut stream).await;
+    })
+    .await;
+    let address = gateway(upstream).address;
+    let answer = say(address, get("/")).await;
+    assert_eq!(status(&answer), "HTTP/1.1 502 Bad Gateway");
+    let mut caller = TcpStream::connect(address).await.unwrap();
+    caller.write_all(HANDSHAKE.as_bytes()).await.unwrap();
+    assert_eq!(status(&read_head(&mut caller).await), "HTTP/1.1 502 Bad Gateway");
 }

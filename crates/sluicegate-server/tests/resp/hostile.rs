@@ -79,6 +79,8 @@ fn who_says_nothing_or_never_ends_a_command_is_not_waited_for() {
 fn more_connections_than_there_may_be_wait_for_their_turn() {
     let mut setup = Setup::default();
     setup.settings.connections_max = 2;
+    setup.settings.per_address.connections = 3;
+    setup.settings.per_address.handshakes = 3;
     let place = setup.start();
     let (mut first, mut second) = (place.client(), place.client());
     assert_eq!(first.ask("PING") + &second.ask("PING"), "+PONG\r\n+PONG\r\n");

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate_core::file;
+use sluicegate_core::policy::Permissions;
 use sluicegate_core::policy::{Proxies, ServerSettings, TierName};
 use sluicegate_core::time::Timestamp;
 use sluicegate_engine::identify::{DailyHash, SessionKeys};
 use sluicegate_engine::{Clock, Engine, EngineParts, PermitKey};
 use sluicegate_ledger::{Spool, SpoolSettings};
+use sluicegate_server::Access;
 use sluicegate_server::listen::{Listener, ServeSettings, Shutdown};
 use sluicegate_server::resp::{self, Password, RespService};
 use sluicegate_store::database::Database;
@@ -63,7 +65,8 @@ impl Setup<'_> {
             let _inside = runtime.enter();
             let listener = Listener::bind(([127, 0, 0, 1], 0).into(), "--resp").unwrap();
             let (address, shutdown) = (listener.local_addr(), Shutdown::new());
-            let service = RespService::new(Arc::clone(&engine), self.password.map(Password::new));
+            let service = RespService::new(Arc::clone(&engine), self.password.map(Password::new))
+                .with_access(Access::open(Permissions::ALL));
             let serving = resp::serve(listener, self.settings, service, shutdown.clone());
             (address, shutdown, runtime.spawn(serving))
         };

@@ -60,6 +60,13 @@ pub enum AlertKind {
         /// By how many seconds it is ahead.
         ahead_s: u64,
     },
+    /// Many wrong tokens were sent.
+    SignInsRefused {
+        /// To which node; nothing where there is only one.
+        node: Option<String>,
+        /// How many within two minutes.
+        refused: u64,
+    },
 }
 
 /// A clock that a node decides by.
@@ -116,6 +123,7 @@ impl AlertKind {
             Self::ReloadRejected { .. } => "reload.rejected",
             Self::LedgerDrift { .. } => "ledger.drift",
             Self::ClockImplausible { .. } => "clock.implausible",
+            Self::SignInsRefused { .. } => "signins.refused",
         }
     }
 

@@ -30,6 +30,7 @@ pub(crate) fn write(news: &News) -> String {
         AlertKind::ClockImplausible { node, clock, ahead_s } => {
             json!({"node": node, "clock": clock.as_str(), "ahead_s": ahead_s})
         }
+        AlertKind::SignInsRefused { node, refused } => json!({"node": node, "refused": refused}),
     };
     if let (Value::Object(body), Value::Object(more)) = (&mut body, more) {
         body.extend(more);
@@ -97,6 +98,9 @@ pub(crate) fn read(text: &str) -> Option<News> {
             },
             ahead_s: fields.number("ahead_s")?,
         },
+        "signins.refused" => {
+            AlertKind::SignInsRefused { node: fields.word("node"), refused: fields.number("refused")? }
+        }
         _ => return None,
     };
     Some(News { id: fields.word("id")?, at: fields.at("at")?, resolved_at: fields.at("resolved_at"), kind })
@@ -174,6 +178,7 @@ mod tests {
                 clock: AlertClock::Store,
                 ahead_s: 7_200,
             },
+            AlertKind::SignInsRefused { node: None, refused: 21 },
         ]
     }
 

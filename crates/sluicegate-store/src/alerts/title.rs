@@ -45,6 +45,12 @@ impl News {
                 let (clock, ahead) = (clock_name(*clock), span(*ahead_s));
                 format!("The {clock} leapt {ahead} ahead and is not followed{}.", on(node.as_deref()))
             }
+            AlertKind::SignInsRefused { node, .. } if over => {
+                format!("Few wrong tokens are sent{}.", on(node.as_deref()))
+            }
+            AlertKind::SignInsRefused { node, refused } => {
+                format!("{refused} wrong tokens were sent within two minutes{}.", on(node.as_deref()))
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The file: opening it, and keeping other processes out.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,6 +19,9 @@ const CACHE_KIB: i32 = -16 * 1024;
 /// What a checkpoint makes of the log is given back to the disk, down to this.
 const LOG_BYTES_MAX: u32 = 64 * 1024 * 1024;
 
+/// Its owner alone may read it: it holds hashes of keys.
+const FILE_MODE: u32 = 0o600;
+
 /// Held while the database is open. A second server on the same file would not see what the first one has in memory.
 ///
 /// A file of its own: SQLite's locks on the database are lost when any descriptor of it is closed in this process.
@@ -32,7 +36,12 @@ impl FileLock {
         name.push(".lock");
         let cannot =
             |why: std::io::Error| DatabaseError::CannotOpen { path: path.to_owned(), why: why.to_string() };
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(PathBuf::from(name));
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(FILE_MODE)
+            .open(PathBuf::from(name));
         let file = file.map_err(cannot)?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
@@ -47,6 +56,8 @@ pub(super) fn open_to_write(path: &Path) -> Result<Connection, DatabaseError> {
     let opening = |error| DatabaseError::opening(path, &error);
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // SQLite would make it readable for everyone. If it cannot be made, SQLite says why.
+    let _ = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path);
     let mut connection = Connection::open_with_flags(path, flags).map_err(opening)?;
     connection.busy_timeout(BUSY_MAX).map_err(opening)?;
     if schema::owner(&connection).map_err(opening)? == Owner::Other {

@@ -15,7 +15,7 @@ struct Migration {
 }
 
 /// The first makes the tables of version 1. What was released is never edited; a change is a new entry.
-const MIGRATIONS: [Migration; 7] = [
+const MIGRATIONS: [Migration; 9] = [
     Migration { sql: include_str!("schema/001.sql"), then: |_| Ok(()) },
     Migration { sql: include_str!("schema/002.sql"), then: audit::link_all },
     Migration { sql: include_str!("schema/003.sql"), then: |_| Ok(()) },
@@ -23,6 +23,8 @@ const MIGRATIONS: [Migration; 7] = [
     Migration { sql: include_str!("schema/005.sql"), then: |_| Ok(()) },
     Migration { sql: include_str!("schema/006.sql"), then: |_| Ok(()) },
     Migration { sql: include_str!("schema/007.sql"), then: |_| Ok(()) },
+    Migration { sql: include_str!("schema/008.sql"), then: |_| Ok(()) },
+    Migration { sql: include_str!("schema/009.sql"), then: |_| Ok(()) },
 ];
 
 /// The version that this program writes.

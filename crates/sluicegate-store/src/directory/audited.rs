@@ -6,6 +6,7 @@ use sluicegate_core::time::Timestamp;
 
 use super::note::Deed;
 use super::record::{AccountRecord, KeyRecord};
+use super::restrictions::{KeyLimits, KeyRestrictions};
 
 /// What was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,8 +16,11 @@ pub(crate) enum Action {
     AccountSetCustom,
     AccountDelete,
     KeyCreate,
+    KeyUpdate,
     KeyRotate,
     KeyRevoke,
+    TokenCreate,
+    TokenRevoke,
     Deed(Deed),
 }
 
@@ -28,8 +32,11 @@ impl Action {
             Self::AccountSetCustom => "account.set_custom",
             Self::AccountDelete => "account.delete",
             Self::KeyCreate => "key.create",
+            Self::KeyUpdate => "key.update",
             Self::KeyRotate => "key.rotate",
             Self::KeyRevoke => "key.revoke",
+            Self::TokenCreate => "token.create",
+            Self::TokenRevoke => "token.revoke",
             Self::Deed(deed) => deed.as_str(),
         }
     }
@@ -68,7 +75,7 @@ impl Audited for KeyRecord {
     }
 
     fn says(&self) -> String {
-        object(&[
+        let mut members = vec![
             ("serial", json!(self.serial)),
             ("id", json!(self.id.as_str())),
             ("account", json!(self.account.as_str())),
@@ -81,17 +88,25 @@ impl Audited for KeyRecord {
             ("rotated_at", json!(self.rotated_at.map(text))),
             ("previous_until", json!(self.previous_until.map(text))),
             ("revoked_at", json!(self.revoked_at.map(text))),
-        ])
+        ];
+        // Entries on most keys stay as earlier versions wrote them.
+        let KeyRestrictions { allowed_ips, allowed_origins, limits } = &self.restrictions;
+        if !self.restrictions.is_empty() {
+            members.push(("allowed_ips", json!(allowed_ips.texts().collect::<Vec<_>>())));
+            members.push(("allowed_origins", json!(allowed_origins.iter().collect::<Vec<_>>())));
+            members.push(("limits", json!(limits.as_ref().map(KeyLimits::as_str))));
+        }
+        object(&members)
     }
 }
 
 /// A JSON object with its members in this order.
-fn object(members: &[(&str, Value)]) -> String {
+pub(super) fn object(members: &[(&str, Value)]) -> String {
     let members: Vec<String> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
     format!("{{{}}}", members.join(","))
 }
 
 /// The instant as people write it, in UTC.
-fn text(at: Timestamp) -> String {
+pub(super) fn text(at: Timestamp) -> String {
     jiff::Timestamp::from_nanosecond(i128::from(at.as_nanos())).unwrap_or(jiff::Timestamp::MAX).to_string()
 }

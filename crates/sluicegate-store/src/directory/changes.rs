@@ -7,7 +7,8 @@ use super::account::AccountId;
 use super::audited::Action;
 use super::error::WriteError;
 use super::field::{CustomBody, FieldError, ZoneName};
-use super::record::{AccountRecord, KeyRecord, NewAccount, NewKey};
+use super::record::{AccountRecord, KeyRecord, KeyUpdate, NewAccount, NewKey};
+use super::restrictions::KeyRestrictions;
 use crate::key_text::KeyId;
 
 /// What an account is to have from now on.
@@ -78,7 +79,13 @@ impl NewKey {
     }
 
     /// The key, but for its serial and number, which the store gives.
-    pub(crate) fn record(self, id: KeyId, account: AccountId, now: Timestamp) -> KeyRecord {
+    pub(crate) fn record(
+        self,
+        id: KeyId,
+        account: AccountId,
+        restrictions: KeyRestrictions,
+        now: Timestamp,
+    ) -> KeyRecord {
         KeyRecord {
             serial: 0,
             number: 0,
@@ -88,11 +95,42 @@ impl NewKey {
             env: self.env,
             scopes: self.scopes,
             expires_at: self.expires_at,
+            restrictions,
             created_at: now,
             rotated_at: None,
             previous_until: None,
             revoked_at: None,
         }
+    }
+}
+
+impl KeyUpdate {
+    pub(super) fn refuse_expired(&self, now: Timestamp) -> Result<(), FieldError> {
+        match self.expires_at {
+            Some(Some(at)) if at <= now => Err(FieldError::new("expires_at", "is not in the future")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The key with the change; nothing if it is as it should be already.
+    pub(crate) fn of(&self, before: &KeyRecord) -> Result<Option<KeyRecord>, WriteError> {
+        if before.revoked_at.is_some() {
+            return Err(WriteError::Revoked);
+        }
+        let change = self.clone();
+        let (held, restrictions) = (before.clone(), before.restrictions.clone());
+        let after = KeyRecord {
+            name: change.name.unwrap_or(held.name),
+            scopes: change.scopes.unwrap_or(held.scopes),
+            expires_at: change.expires_at.unwrap_or(held.expires_at),
+            restrictions: KeyRestrictions {
+                allowed_ips: change.allowed_ips.unwrap_or(restrictions.allowed_ips),
+                allowed_origins: change.allowed_origins.unwrap_or(restrictions.allowed_origins),
+                limits: change.limits.unwrap_or(restrictions.limits),
+            },
+            ..before.clone()
+        };
+        Ok((after != *before).then_some(after))
     }
 }
 

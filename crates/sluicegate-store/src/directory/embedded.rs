@@ -10,6 +10,8 @@ mod lists;
 mod load;
 mod rows;
 mod shared;
+mod tokens;
+mod used;
 
 use std::sync::Arc;
 
@@ -17,10 +19,12 @@ use super::Counts;
 use super::account::Account;
 use super::error::StoreError;
 use super::key::Key;
+use super::limited::KeyPlace;
 use crate::database::Database;
 use crate::hash::HomeHasher;
 use crate::identity::StoreMemory;
 use crate::key_text::KeyId;
+use crate::token::TokenSet;
 use identity::Identity;
 pub(super) use identity::refuse_other_kind;
 use shared::Shared;
@@ -31,6 +35,7 @@ pub(crate) struct Embedded {
     database: Database,
     shared: Arc<Shared>,
     identity: Identity,
+    tokens: Arc<TokenSet>,
 }
 
 impl Embedded {
@@ -42,7 +47,8 @@ impl Embedded {
         let identity = Identity::open(&database, memory)?;
         let shared = Arc::new(Shared::new(homes));
         load::load(&mut database.connect()?, &shared)?;
-        Ok(Self { database, shared, identity })
+        let tokens = Arc::new(tokens::load(&database)?);
+        Ok(Self { database, shared, identity, tokens })
     }
 
     pub(super) fn database(&self) -> &Database {
@@ -60,6 +66,10 @@ impl Embedded {
     #[inline]
     pub(super) fn key(&self, id: KeyId) -> Option<Arc<Key>> {
         self.shared.index.key(id)
+    }
+
+    pub(super) fn limited_key(&self, place: KeyPlace) -> Option<Arc<Key>> {
+        self.shared.index.limited.get(place)
     }
 
     pub(super) fn account(&self, id: &str) -> Option<Arc<Account>> {

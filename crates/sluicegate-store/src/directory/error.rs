@@ -8,6 +8,7 @@ use crate::database::{DatabaseError, Refusal};
 use crate::identity::{StoreMismatch, StoreState};
 use crate::key_text::NoRandomness;
 use crate::redis::directory::RedisError;
+use crate::token::{TOKENS_MAX, TokenName};
 
 /// What was not found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +17,8 @@ pub enum What {
     Account,
     /// A key.
     Key,
+    /// A token.
+    Token,
 }
 
 /// Why the store did not do what it was asked.
@@ -85,6 +88,10 @@ pub enum WriteError {
     Expired,
     /// The account has made as many keys as there are numbers.
     TooManyKeys,
+    /// There is a token of this name.
+    TokenExists(TokenName),
+    /// There are as many tokens as there may be.
+    TooManyTokens,
     /// No secret could be made.
     NoRandomness,
     /// The store did not take it.
@@ -96,11 +103,14 @@ impl fmt::Display for WriteError {
         match self {
             Self::NotFound(What::Account) => f.write_str("there is no such account"),
             Self::NotFound(What::Key) => f.write_str("there is no such key"),
+            Self::NotFound(What::Token) => f.write_str("there is no such token"),
             Self::Exists(id) => write!(f, "there is an account {id} already"),
             Self::Field(error) => error.fmt(f),
             Self::Revoked => f.write_str("the key is revoked; create another"),
             Self::Expired => f.write_str("the key has expired; create another"),
             Self::TooManyKeys => f.write_str("the account has made too many keys; create another account"),
+            Self::TokenExists(name) => write!(f, "there is a token {name} already; revoke it first"),
+            Self::TooManyTokens => write!(f, "there are {TOKENS_MAX} tokens already; revoke one first"),
             Self::NoRandomness => NoRandomness.fmt(f),
             Self::Unavailable(error) => error.fmt(f),
         }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use jiff::tz::TimeZone;
 use sluicegate_core::calendar::BillingDay;
+use sluicegate_core::invisible::is_invisible;
 
 /// A value that cannot be taken.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,6 +45,10 @@ impl DisplayName {
         }
         if name.chars().any(char::is_control) {
             return Err(FieldError::new("name", "has a control character, such as a line break"));
+        }
+        if name.chars().any(is_invisible) {
+            let problem = "has a character that is not seen or changes the direction of text";
+            return Err(FieldError::new("name", problem));
         }
         Ok(Self(name.to_owned()))
     }

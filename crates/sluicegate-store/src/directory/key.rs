@@ -2,10 +2,13 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use sluicegate_core::time::Timestamp;
 
 use super::account::Account;
+use super::record::KeyRecord;
+use super::restrictions::{ActiveRestrictions, KeyLimits};
 use super::scopes::Scopes;
 use crate::key_text::{KeyEnv, KeyHash, KeyId};
 
@@ -27,6 +30,10 @@ pub struct Key {
     pub scopes: Scopes,
     /// From when on it is invalid.
     pub expires_at: Option<Timestamp>,
+    /// What narrows it; nothing for most keys.
+    pub restrictions: Option<Arc<ActiveRestrictions>>,
+    /// The minute since 1970 in which it was last used, as far as this process knows.
+    pub(crate) used_minute: AtomicU32,
     pub(crate) hash: KeyHash,
     /// Boxed: few keys have one at any time.
     pub(crate) previous: Option<Box<Previous>>,
@@ -57,9 +64,27 @@ impl Key {
             account: Arc::clone(&self.account),
             scopes: self.scopes.clone(),
             expires_at: self.expires_at,
+            restrictions: self.restrictions.clone(),
+            used_minute: AtomicU32::new(self.used_minute.load(Ordering::Relaxed)),
             hash,
             previous: previous.map(Box::new),
         }
+    }
+
+    /// The same key as it is in this record, which differs in what can be changed, with these scopes.
+    pub(crate) fn updated(&self, record: &KeyRecord, scopes: Scopes) -> Self {
+        let previous = self.previous.as_deref().cloned();
+        Self {
+            scopes,
+            expires_at: record.expires_at,
+            restrictions: ActiveRestrictions::of(&record.restrictions),
+            ..self.with_secret(self.hash, previous)
+        }
+    }
+
+    /// Its own limits.
+    pub fn limits(&self) -> Option<&KeyLimits> {
+        self.restrictions.as_ref()?.of.limits.as_ref()
     }
 }
 

@@ -24,6 +24,10 @@ pub enum Deed {
     AdoptStore,
     /// Roll-ups were counted again from the records.
     RepairRollups,
+    /// Wrong tokens were refused.
+    RefuseSignIn,
+    /// What was charged was given back without a permit.
+    GiveBack,
 }
 
 impl Deed {
@@ -36,6 +40,8 @@ impl Deed {
             Self::ConfirmClock => "clock.confirm",
             Self::AdoptStore => "store.adopt",
             Self::RepairRollups => "rollup.repair",
+            Self::RefuseSignIn => "signin.refuse",
+            Self::GiveBack => "usage.give_back",
         }
     }
 }

@@ -8,6 +8,7 @@ use sluicegate_core::time::Timestamp;
 use super::account::{AccountId, Standing};
 use super::field::{CustomBody, DisplayName, ZoneName};
 use super::makings::StandingText;
+use super::restrictions::{AllowedIps, AllowedOrigins, KeyLimits, KeyRestrictions};
 use super::scopes::Scopes;
 use crate::key_text::{KeyEnv, KeyId};
 
@@ -97,6 +98,8 @@ pub struct KeyRecord {
     pub scopes: Scopes,
     /// From when on it is invalid.
     pub expires_at: Option<Timestamp>,
+    /// What narrows it below its account.
+    pub restrictions: KeyRestrictions,
     /// When it was made.
     pub created_at: Timestamp,
     /// When its secret was last changed.
@@ -105,6 +108,23 @@ pub struct KeyRecord {
     pub previous_until: Option<Timestamp>,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
+}
+
+/// What of a key is changed. Nothing: it stays as it is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct KeyUpdate {
+    /// What people call it.
+    pub name: Option<DisplayName>,
+    /// What it may be used for.
+    pub scopes: Option<Scopes>,
+    /// From when on it is invalid, or that it never is.
+    pub expires_at: Option<Option<Timestamp>>,
+    /// The addresses that it may be used from.
+    pub allowed_ips: Option<AllowedIps>,
+    /// The web pages that it may be used from.
+    pub allowed_origins: Option<AllowedOrigins>,
+    /// Its own limits, or that it has none.
+    pub limits: Option<Option<KeyLimits>>,
 }
 
 /// One write, as it is kept for ever.

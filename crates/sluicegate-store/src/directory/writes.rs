@@ -7,7 +7,8 @@ use super::account::AccountId;
 use super::changes::{StandingChange, refuse_custom};
 use super::error::{What, WriteError};
 use super::field::CustomBody;
-use super::record::{AccountRecord, KeyRecord, NewAccount, NewKey, Writer};
+use super::record::{AccountRecord, KeyRecord, KeyUpdate, NewAccount, NewKey, Writer};
+use super::restrictions::KeyRestrictions;
 use super::{Directory, Kind};
 use crate::key_text::{self, KeyId, SecretText};
 
@@ -84,16 +85,42 @@ impl Directory {
         new: NewKey,
         by: &Writer,
     ) -> Result<(KeyRecord, SecretText), WriteError> {
+        self.create_restricted_key(account, new, KeyRestrictions::default(), by).await
+    }
+
+    /// The same for a key that is narrowed below its account.
+    pub async fn create_restricted_key(
+        &self,
+        account: &str,
+        new: NewKey,
+        restrictions: KeyRestrictions,
+        by: &Writer,
+    ) -> Result<(KeyRecord, SecretText), WriteError> {
         self.refuse_unadopted()?;
         new.refuse_expired(by.now)?;
         let id = KeyId::random()?;
         let secret = key_text::make(new.env, id)?;
         let made = (id, self.keys.hash_secret(&secret));
         let record = match &self.kind {
-            Kind::Embedded(own) => own.create_key(account, made, new, by).await?,
-            Kind::Redis(own) => own.create_key(account, made, new, by).await?,
+            Kind::Embedded(own) => own.create_key(account, made, (new, restrictions), by).await?,
+            Kind::Redis(own) => own.create_key(account, made, (new, restrictions), by).await?,
         };
         Ok((record, secret))
+    }
+
+    /// Changes what a key is called and may be used for. One that is so already stays as it is, and nothing is entered.
+    pub async fn update_key(
+        &self,
+        id: KeyId,
+        change: KeyUpdate,
+        by: &Writer,
+    ) -> Result<KeyRecord, WriteError> {
+        self.refuse_unadopted()?;
+        change.refuse_expired(by.now)?;
+        match &self.kind {
+            Kind::Embedded(own) => own.update_key(id, change, by).await,
+            Kind::Redis(own) => own.update_key(id, change, by).await,
+        }
     }
 
     /// Gives a key a new secret. The one before lives for `overlap`; the one before that, if it still lived, ends now.

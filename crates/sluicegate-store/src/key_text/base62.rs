@@ -5,7 +5,7 @@ use super::NoRandomness;
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// 62⁶ is more than 2³².
-pub(super) const CRC_LENGTH: usize = 6;
+pub(crate) const CRC_LENGTH: usize = 6;
 
 pub(super) fn is_base62(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_alphanumeric)
@@ -32,7 +32,7 @@ pub(crate) fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], NoRandomness
 }
 
 /// The CRC-32 of `bytes` in base62, with zeros in front.
-pub(super) fn crc(bytes: &[u8]) -> [u8; CRC_LENGTH] {
+pub(crate) fn crc(bytes: &[u8]) -> [u8; CRC_LENGTH] {
     let mut rest = crc32fast::hash(bytes);
     let mut out = [b'0'; CRC_LENGTH];
     for place in out.iter_mut().rev() {

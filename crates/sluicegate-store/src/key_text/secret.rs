@@ -8,7 +8,7 @@ use super::PresentedKey;
 pub struct SecretText(String);
 
 impl SecretText {
-    pub(super) const fn new(text: String) -> Self {
+    pub(crate) const fn new(text: String) -> Self {
         Self(text)
     }
 
@@ -56,34 +56,67 @@ impl fmt::Debug for KeyHash {
     }
 }
 
-/// Hashes the texts of keys, under a secret of the server.
+/// Hashes the texts of keys and tokens, under a secret of the server. Texts that were hashed under an earlier secret
+/// are still recognised.
 #[derive(Clone)]
-pub struct KeyHasher([u8; blake3::KEY_LEN]);
+pub struct KeyHasher {
+    current: [u8; blake3::KEY_LEN],
+    /// Of the secrets before, the newest first.
+    previous: Vec<[u8; blake3::KEY_LEN]>,
+}
+
+const CONTEXT: &str = "sluicegate 2026-11 texts of api keys";
 
 impl KeyHasher {
     /// A hasher with this secret. Another secret makes every key of the directory invalid.
     pub fn new(server_secret: &[u8; 32]) -> Self {
-        Self(blake3::derive_key("sluicegate 2026-11 texts of api keys", server_secret))
+        Self { current: blake3::derive_key(CONTEXT, server_secret), previous: Vec::new() }
     }
 
-    /// What tells one secret from another, and nothing else about it.
-    pub(crate) fn fingerprint(&self) -> String {
-        let hash = blake3::derive_key("sluicegate 2026-11 fingerprint of the secret of keys", &self.0);
-        blake3::Hash::from_bytes(hash).to_hex()[..32].to_owned()
+    /// The same, and what was hashed under one of these earlier secrets is recognised.
+    #[must_use]
+    pub fn with_previous(mut self, server_secrets: impl IntoIterator<Item = [u8; 32]>) -> Self {
+        self.previous =
+            server_secrets.into_iter().map(|secret| blake3::derive_key(CONTEXT, &secret)).collect();
+        self
     }
 
-    /// The hash of what was presented.
+    /// What tells one secret from another, and nothing else about it: of the current secret, then of those before.
+    pub(crate) fn fingerprints(&self) -> impl Iterator<Item = String> {
+        [&self.current].into_iter().chain(&self.previous).map(|key| {
+            let hash = blake3::derive_key("sluicegate 2026-11 fingerprint of the secret of keys", key);
+            blake3::Hash::from_bytes(hash).to_hex()[..32].to_owned()
+        })
+    }
+
+    /// The hash of what was presented, under the current secret.
     pub fn hash(&self, presented: &PresentedKey<'_>) -> KeyHash {
-        self.hash_text(presented.expose())
+        hash_text(&self.current, presented.expose())
+    }
+
+    /// Whether there are earlier secrets.
+    #[inline]
+    pub(crate) fn has_previous(&self) -> bool {
+        !self.previous.is_empty()
+    }
+
+    /// The hashes of what was presented, under each earlier secret.
+    pub(crate) fn previous_hashes(&self, presented: &PresentedKey<'_>) -> impl Iterator<Item = KeyHash> {
+        self.previous.iter().map(|key| hash_text(key, presented.expose()))
     }
 
     pub(crate) fn hash_secret(&self, secret: &SecretText) -> KeyHash {
-        self.hash_text(secret.expose())
+        hash_text(&self.current, secret.expose())
     }
 
-    fn hash_text(&self, text: &str) -> KeyHash {
-        KeyHash(blake3::keyed_hash(&self.0, text.as_bytes()))
+    /// The hashes of a text under every secret.
+    pub(crate) fn hashes_of(&self, text: &str) -> impl Iterator<Item = KeyHash> {
+        [&self.current].into_iter().chain(&self.previous).map(move |key| hash_text(key, text))
     }
+}
+
+fn hash_text(key: &[u8; blake3::KEY_LEN], text: &str) -> KeyHash {
+    KeyHash(blake3::keyed_hash(key, text.as_bytes()))
 }
 
 /// Without the secret.

@@ -57,8 +57,8 @@ fn junk_is_rejected() {
 #[test]
 fn the_checksum_has_zeros_in_front() {
     // The CRC-32 of nothing is zero; of "123456789" it is the check value that every table of CRCs gives.
-    assert_eq!(&base62::crc(b""), b"000000");
-    let value = base62::crc(b"123456789").iter().fold(0, |sum, digit| {
+    assert_eq!(&crc(b""), b"000000");
+    let value = crc(b"123456789").iter().fold(0, |sum, digit| {
         let digit = match digit {
             b'0'..=b'9' => digit - b'0',
             b'A'..=b'Z' => digit - b'A' + 10,

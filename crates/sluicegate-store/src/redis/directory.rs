@@ -17,7 +17,10 @@ mod news;
 mod note;
 mod reply;
 mod scripts;
+pub(crate) mod subject_keys;
 mod text;
+mod tokens;
+mod used;
 mod watch;
 mod written;
 
@@ -38,6 +41,7 @@ use flights::Flights;
 use identity::Identity;
 pub(super) use layout::{CHANNEL, FORMAT_CHANNEL};
 use links::Links;
+use tokens::Tokens;
 use watch::Listening;
 
 /// Accounts and keys in Redis, and what this node remembers of them.
@@ -47,6 +51,7 @@ pub(crate) struct RedisDirectory {
     /// Where writes are done that nobody may wait for any more.
     runtime: Handle,
     watch: JoinHandle<()>,
+    follow_tokens: JoinHandle<()>,
 }
 
 /// What writes that go on alone need.
@@ -56,6 +61,7 @@ struct Shared {
     cache: Arc<Cache>,
     flights: Flights,
     links: Links,
+    tokens: Tokens,
 }
 
 impl RedisDirectory {
@@ -67,7 +73,8 @@ impl RedisDirectory {
         limits: CacheLimits,
         memory: StoreMemory,
     ) -> Result<Self, RedisError> {
-        let identity = Identity::open(&link, memory, keys.fingerprint()).await?;
+        let identity =
+            Identity::open(&link, memory, keys.fingerprints().collect::<Vec<_>>().join(",")).await?;
         claim_format(&link).await?;
         let cache = Arc::new(Cache::new(homes, limits));
         let Some(news) = watch::subscribe(&link).await else {
@@ -75,9 +82,12 @@ impl RedisDirectory {
         };
         let listening = Listening::begin(&cache);
         let server = Server { link, identity };
-        let shared = Arc::new(Shared { server, cache, flights: Flights::default(), links: Links::default() });
+        let (flights, links, tokens) = (Flights::default(), Links::default(), Tokens::default());
+        let shared = Arc::new(Shared { server, cache, flights, links, tokens });
+        shared.refresh_tokens().await?;
         let watch = tokio::spawn(watch::watch(Arc::clone(&shared), news, listening));
-        Ok(Self { shared, runtime: Handle::current(), watch })
+        let follow_tokens = tokio::spawn(tokens::follow(Arc::clone(&shared)));
+        Ok(Self { shared, runtime: Handle::current(), watch, follow_tokens })
     }
 
     /// Whether changes by other nodes are heard of at once.
@@ -117,5 +127,6 @@ async fn claim_format(link: &Link) -> Result<(), RedisError> {
 impl Drop for RedisDirectory {
     fn drop(&mut self) {
         self.watch.abort();
+        self.follow_tokens.abort();
     }
 }

@@ -11,9 +11,14 @@
 //! how it came out; 36 its name is another request's; 254 this was a fence, with the number of the call it stands
 //! before and, behind 1 and the time of that call, what came of it; behind 0 nothing did.
 //!
+//! A home with many meters is of version 3. It has no meters and no nodes, only its expiry. A second key, a hash, has
+//! one field per meter: its name is the id, its value the image of the limit behind its length (1 byte), and the
+//! numbers; and one field per node: its name is `n` and the id, its value the rest of the entry. So the cost of a call
+//! does not depend on the number of meters.
+//!
 //! A name: a hash of the request (8 bytes), the decision (16 bytes), until when it is remembered; how many attempts
 //! have not ended (2 bytes), how many were free, and 1 if one was answered (1 byte each). An older build wrote the
-//! first three.
+//! first three. A sorted set has the names of a home by when they are forgotten, so that they can be bounded.
 //!
 //! The period before the one that a quota counts in has a key of its own: its end, its count, the overage that was
 //! recorded in it before the last change of its tier or policy, and up to where nothing more of it is billed.
@@ -37,7 +42,9 @@ pub(super) const LAYOUT: u8 = 1;
 
 /// The version of a home, its first byte. Nodes of format 1 refuse it: they would misread buckets that are overdrawn.
 pub(super) const HOME_VERSION: u8 = 2;
-/// The version that they write, which is read as well: the bytes are the same.
+/// The version of a home whose meters are in a hash.
+pub(super) const HOME_VERSION_MANY: u8 = 3;
+/// The version that nodes of format 1 write, which is read as well: the bytes are the same.
 pub(super) const HOME_VERSION_BEFORE: u8 = 1;
 
 /// The script, in parts that are one text.
@@ -45,11 +52,14 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("script/common_call.lua"),
     include_str!("script/limits.lua"),
     include_str!("script/home.lua"),
+    include_str!("script/many.lua"),
+    include_str!("script/fences.lua"),
     include_str!("script/wide.lua"),
     include_str!("script/entries.lua"),
     include_str!("script/slots.lua"),
     include_str!("script/overdraft.lua"),
     include_str!("script/past.lua"),
     include_str!("script/ask.lua"),
+    include_str!("script/names.lua"),
     include_str!("script/settle.lua"),
 );

@@ -50,4 +50,5 @@ mod model;
 mod room;
 mod rotation;
 mod shared;
+mod tokens;
 mod values;

@@ -27,6 +27,9 @@ enum Life {
     More { ago: usize, excess: u64 },
     /// One ends in a failure: a rate gets nothing back for what reached the service.
     Fail { ago: usize },
+    /// One that was admitted so many ago, and may have ended, is sent again under its name. It takes from a rate once
+    /// more, and its own end settles nothing.
+    Repeat { ago: usize },
 }
 
 /// A request that was admitted, and has not ended.
@@ -51,6 +54,7 @@ fn life() -> impl Strategy<Value = Life> {
         4 => (0..6usize, 0..=1_000u64).prop_map(|(ago, part)| Life::Less { ago, part }),
         1 => (0..6usize, 1..400u64).prop_map(|(ago, excess)| Life::More { ago, excess }),
         1 => (0..6usize).prop_map(|ago| Life::Fail { ago }),
+        3 => (0..6usize).prop_map(|ago| Life::Repeat { ago }),
     ]
 }
 
@@ -77,8 +81,8 @@ proptest! {
         check(&rule, &admitted)?;
     }
 
-    /// Refunds and corrections included: whenever a request is admitted, it and all that was used before it in any
-    /// interval are within the bound. So what cost more than was reserved is paid off before anything is admitted.
+    /// Refunds, corrections and repeats included: whenever a request is admitted, it and all that was used before it in
+    /// any interval are within the bound. So what cost more than was reserved is paid off before anything is admitted.
     #[test]
     fn never_above_the_bound_over_what_was_used_whatever_requests_cost_in_the_end(
         rule in counting_rule(),
@@ -120,6 +124,7 @@ proptest! {
 /// What was used over these lives of requests.
 fn live(driver: &mut Driver, lives: &[(u64, bool, Life)]) -> Vec<Used> {
     let (mut open, mut used): (Vec<Open>, Vec<Used>) = (Vec::new(), Vec::new());
+    let mut costs = Vec::new();
     for (step, hurry, life) in lives {
         if !hurry {
             driver.later(*step);
@@ -131,6 +136,7 @@ fn live(driver: &mut Driver, lives: &[(u64, bool, Life)]) -> Vec<Used> {
                 if let Outcome::Admitted { .. } = driver.ask(&[0], *cost, Mode::Charge, 0).outcome {
                     open.push(Open { place: used.len(), reserved: *cost, at });
                     used.push(Used { at, amount: *cost, admitted: true });
+                    costs.push(*cost);
                 }
             }
             Life::Less { ago, part } => {
@@ -154,6 +160,12 @@ fn live(driver: &mut Driver, lives: &[(u64, bool, Life)]) -> Vec<Used> {
                 }
             }
             Life::Fail { ago } => drop(ended(ago)),
+            Life::Repeat { ago } => {
+                let Some(cost) = costs.iter().rev().nth(*ago).copied() else { continue };
+                if let Outcome::Admitted { .. } = driver.ask(&[0], cost, Mode::Charge, 0).outcome {
+                    used.push(Used { at, amount: cost, admitted: true });
+                }
+            }
         }
     }
     used

@@ -20,18 +20,46 @@ on_each_engine!(
     plans_are_answered_as_memory_and_the_model_do,
     plans_of_one_call_are_answered_as_if_one_by_one,
     the_common_plan_is_answered_as_any_other,
+    plans_among_many_meters_are_answered_as_memory_and_the_model_do,
+    the_common_plan_among_many_meters_is_answered_as_any_other,
 );
 
+/// What the home in Redis has besides.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Others {
+    None,
+    Many,
+}
+
 fn plans_are_answered_as_memory_and_the_model_do(engine: Engine) {
-    check(engine, 1_500, Calls::Single, event(), all_terms());
+    check(engine, 1_500, Calls::Single, Others::None, event(), all_terms());
 }
 
 fn plans_of_one_call_are_answered_as_if_one_by_one(engine: Engine) {
-    check(engine, 1_500, Calls::Together, event(), all_terms());
+    check(engine, 1_500, Calls::Together, Others::None, event(), all_terms());
+}
+
+/// Time only moves forward: idle meters among many are evicted, and a clock that steps back would need them again.
+fn plans_among_many_meters_are_answered_as_memory_and_the_model_do(engine: Engine) {
+    let ahead = || event().prop_map(ahead_only);
+    check(engine, 700, Calls::Single, Others::Many, ahead(), all_terms());
+    check(engine, 700, Calls::Together, Others::Many, ahead(), all_terms());
+}
+
+fn ahead_only(event: Event) -> Event {
+    if let Event::Earlier(_) = event { Event::Nothing } else { event }
 }
 
 /// A request that owes to a bucket and a window is asked in a way of its own.
 fn the_common_plan_is_answered_as_any_other(engine: Engine) {
+    check_common(engine, Others::None);
+}
+
+fn the_common_plan_among_many_meters_is_answered_as_any_other(engine: Engine) {
+    check_common(engine, Others::Many);
+}
+
+fn check_common(engine: Engine, others: Others) {
     let of = |meter: usize| {
         terms(meter).prop_filter("a common limit", move |terms| is_common(meter, terms)).boxed()
     };
@@ -40,11 +68,12 @@ fn the_common_plan_is_answered_as_any_other(engine: Engine) {
         Event::Force { cost, .. } => Event::Force { meters: vec![0, 3], cost, expects: None },
         Event::Peek { cost, .. } => Event::Peek { meters: vec![0, 3], cost, expects: None },
         Event::Edit { meter, terms } if !is_common(meter, &terms) => Event::Nothing,
+        other if others == Others::Many => ahead_only(other),
         other => other,
     });
     let mut first = all_terms();
     (first[0], first[3]) = (of(0), of(3));
-    check(engine, 1_500, Calls::Single, events, first);
+    check(engine, 1_500, Calls::Single, others, events, first);
 }
 
 fn is_common(meter: usize, terms: &Terms) -> bool {
@@ -59,6 +88,7 @@ fn check(
     engine: Engine,
     cases: u32,
     calls: Calls,
+    others: Others,
     event: impl Strategy<Value = Event>,
     first: [BoxedStrategy<Terms>; METERS],
 ) {
@@ -69,7 +99,8 @@ fn check(
     let result =
         TestRunner::new(config).run(&(first, start(), vec(event, STEPS)), |(first, start, events)| {
             homes.set(homes.get() + 1);
-            Trio::new(&bed, calls, HomeId(homes.get()), &first, start).live(&events)
+            let trio = Trio::new(&bed, calls, HomeId(homes.get()), &first, start);
+            if others == Others::Many { trio.among_many().live(&events) } else { trio.live(&events) }
         });
     if let Err(error) = result {
         panic!("{error}");

@@ -1,11 +1,7 @@
 //! What lies in Redis: keys that expire, homes with many meters, and keys that hold something else.
 
-use std::num::NonZeroU32;
-
-use sluicegate_core::book::LimitId;
 use sluicegate_core::limit::{Axis, Limit};
-use sluicegate_core::plan::{Charge, ChargePlan, Due, HomeId, Mode, Sharer};
-use sluicegate_core::rule::concurrency::SlotId;
+use sluicegate_core::plan::{HomeId, Mode};
 use sluicegate_core::rule::{Amount, LEASE_DEFAULT, Rule, Windowed};
 use sluicegate_core::settle::Outcome;
 use sluicegate_core::time::{Nanos, Timestamp, Window};
@@ -20,7 +16,6 @@ on_each_engine!(
     everything_that_is_written_expires_when_it_says_nothing_any_more,
     an_expiry_is_prolonged_in_time,
     a_script_that_was_flushed_is_sent_again,
-    a_home_with_many_meters_keeps_them_apart_and_drops_the_idle_ones,
     counts_stop_at_the_largest_number,
     a_key_that_holds_something_else_is_an_error,
     no_bytes_under_a_key_make_the_store_panic,
@@ -97,39 +92,6 @@ fn a_script_that_was_flushed_is_sent_again(engine: Engine) {
         assert_eq!(bed.ask(&plan(1, &[&quota], 1, Mode::Charge)).readings[0].used, used);
         bed.server.ask(&["SCRIPT", "FLUSH"]);
     }
-}
-
-/// A plan of one of many keys of an account.
-fn of_key<'p>(rate: &'p Limit, quota: &'p Limit, key: u32) -> ChargePlan<'p> {
-    let mut plan = ChargePlan::new(HomeId(1), Timestamp::EPOCH, Mode::Charge, SlotId(0));
-    let (id, cost) = (LimitId::from_number(0), Amount::ONE);
-    let sharer = Sharer::key(NonZeroU32::new(key).unwrap());
-    let due = Due::Admission;
-    plan.add(Charge { limit: rate, id, sharer, cost, period: None, due });
-    plan.add(Charge { limit: quota, id, sharer: Sharer::ALL, cost, period: None, due });
-    plan
-}
-
-fn a_home_with_many_meters_keeps_them_apart_and_drops_the_idle_ones(engine: Engine) {
-    let bed = Bed::new(engine);
-    let (rate, quota) = (rate(1, 10), monthly(1_000_000));
-    let start = Timestamp::from_secs(1_790_000_000);
-    let ask = |key: u32, now| {
-        let settled = bed.call_as(bed.seq(), HomeId(1), &[of_key(&rate, &quota, key)], Some(now)).unwrap();
-        (settled[0].readings[0].used, settled[0].readings[1].used)
-    };
-    for round in 1..=3 {
-        for key in 1..=200 {
-            let total = u64::from((round - 1) * 200 + key);
-            assert_eq!(ask(key, start), (round.into(), total), "key {key} in round {round}");
-        }
-    }
-    let length = |bed: &Bed| bed.server.ask(&["STRLEN", HOME]).text().parse::<u64>().unwrap();
-    assert!(length(&bed) > 200 * 30);
-    let later = start.plus(Nanos::from_secs(3_600));
-    assert_eq!(ask(201, later), (1, 601));
-    assert!(length(&bed) < 300, "{}", length(&bed));
-    assert_eq!(ask(1, later), (1, 602));
 }
 
 fn counts_stop_at_the_largest_number(engine: Engine) {

@@ -16,6 +16,7 @@ mod homes_bed;
 mod kept;
 mod linking;
 mod lost_calls;
+mod many;
 mod names;
 mod names_away;
 mod overage;

@@ -33,6 +33,7 @@ on_each_engine!(
     a_repeat_of_what_was_delivered_is_charged,
     a_name_of_the_upstreams_own_is_free_twenty_times,
     a_name_that_an_older_build_wrote_is_free_where_it_was_and_charged_elsewhere,
+    names_beyond_the_cap_of_a_home_are_forgotten_the_oldest_first,
 );
 
 const HOME: HomeId = HomeId(1);
@@ -401,4 +402,33 @@ fn a_name_that_an_older_build_wrote_is_free_where_it_was_and_charged_elsewhere(e
         ]);
         assert_eq!(ask(&bed, &charge, using(used, name(5, 200))).repeats, expected, "{used:?}");
     }
+}
+
+fn names_beyond_the_cap_of_a_home_are_forgotten_the_oldest_first(engine: Engine) {
+    const CAP: u64 = 1 << 16;
+    const MORE: u64 = 1_000;
+    let (bed, quota) = (Bed::new(engine), monthly(10_000_000));
+    let asked = plan(1, &[&quota], 1, Mode::Charge);
+    let names: Vec<u64> = (1..=CAP + MORE).collect();
+    let named = |key: u64| RequestName { key, ..name(1, u128::from(key)) };
+    for (second, keys) in (0..).zip(names.chunks(250)) {
+        let asks: Vec<_> = keys.iter().map(|key| (&asked, named(*key))).collect();
+        let now = start().plus(Nanos::from_secs(second));
+        call(&bed, bed.seq(), &asks, Some(now)).unwrap();
+    }
+    let set = "sg1:{00000000000000000000000000000001}:names";
+    assert_eq!(bed.server.ask(&["ZCARD", set]).text(), CAP.to_string());
+    // The home, the set, and the names.
+    assert_eq!(bed.server.ask(&["DBSIZE"]).text(), (CAP + 2).to_string());
+    let lives: i64 = bed.server.ask(&["PTTL", set]).text().parse().unwrap();
+    assert!((1..=86_400_000).contains(&lives), "{lives}");
+    let now = start().plus(Nanos::from_secs(300));
+    let repeats = |key| call(&bed, bed.seq(), &[(&asked, named(key))], Some(now)).unwrap()[0].repeats;
+    assert_eq!(repeats(CAP + MORE), Some(u128::from(CAP + MORE)), "the newest is known");
+    assert_eq!(repeats(MORE + 300), Some(u128::from(MORE + 300)), "and what is within the cap");
+    assert_eq!(repeats(1), None, "the oldest is not");
+    // A name that is given back makes room.
+    let refund = plan(1, &[&quota], 1, back(now, 1));
+    call(&bed, bed.seq(), &[(&refund, RequestName { key: 1, ..refunded(1, 1) })], Some(now)).unwrap();
+    assert_eq!(bed.server.ask(&["ZCARD", set]).text(), (CAP - 1).to_string());
 }

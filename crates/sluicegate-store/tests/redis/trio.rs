@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use proptest::prelude::*;
 use sluicegate_core::calendar::Period;
 use sluicegate_core::limit::{Axis, Limit, LimitName, Per};
-use sluicegate_core::plan::{Charge, ChargePlan, Expects, HomeId, Mode, Sharer};
+use sluicegate_core::plan::{Charge, ChargePlan, Due, Expects, HomeId, Mode, Sharer};
 use sluicegate_core::rule::concurrency::SlotId;
 use sluicegate_core::rule::{Amount, Rule};
 use sluicegate_core::settle::{Outcome, Readings};
@@ -20,6 +20,8 @@ use crate::words;
 
 const MICRO: u64 = 1_000;
 const SECOND: u64 = 1_000_000_000;
+/// How many other meters a home has: more than it keeps in one string.
+const MANY: u32 = 14;
 
 /// How Redis is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,6 +87,25 @@ impl<'b> Trio<'b> {
             calls,
             waiting: Vec::new(),
         }
+    }
+
+    /// The home in Redis has many other meters, so that they are in a hash.
+    pub(crate) fn among_many(self) -> Self {
+        let other = crate::bed::monthly(1_000);
+        for _ in 0..2 {
+            let mut plans = Vec::new();
+            for key in 2..=MANY + 1 {
+                let mut plan = ChargePlan::new(self.home, self.now, Mode::Charge, SlotId(0));
+                let (id, sharer) = (self.table.enter(&other), Sharer::key(NonZeroU32::new(key).unwrap()));
+                let (cost, due) = (Amount::ONE, Due::Admission);
+                plan.add(Charge { limit: &other, id, sharer, cost, period: None, due });
+                plans.push(plan);
+            }
+            self.bed.call_as(self.bed.seq(), self.home, &plans, Some(self.now)).unwrap();
+        }
+        let home = format!("sg1:{{{:032x}}}:m", self.home.0);
+        assert_eq!(self.bed.server.ask(&["HLEN", home.as_str()]).text(), (MANY + 1).to_string());
+        self
     }
 
     pub(crate) fn live(mut self, events: &[Event]) -> Result<(), TestCaseError> {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a rule that cannot be checked should fail")]
 
+mod dependencies;
 mod headers;
 mod layers;
 mod leftovers;

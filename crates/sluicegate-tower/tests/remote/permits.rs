@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use http::{Request, StatusCode};
-use http_body_util::BodyExt as _;
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
 use sluicegate_tower::InFlight;
+use tower::{Layer as _, Service as _};
 
 use crate::decider::{Decider, Inner, admit, at_once};
 
@@ -34,6 +36,18 @@ async fn a_request_is_finished_when_nobody_reads_its_answer() {
     inner.seen.lock().clear();
     drop(answer);
     assert_eq!(decider.heard(FINISH).await["status"], 200);
+}
+
+#[tokio::test]
+async fn a_service_without_an_answer_is_finished_as_failed() {
+    let decider = Decider::admitting().await;
+    let broken = tower::service_fn(async |_: Request<()>| {
+        Err::<Response<Full<Bytes>>, _>(std::io::Error::other("no connection"))
+    });
+    let mut service = decider.layer().holding().layer(broken);
+    let failed = service.call(Request::get("/").body(()).unwrap()).await;
+    assert_eq!(failed.err().unwrap().to_string(), "no connection");
+    assert_eq!(decider.heard(FINISH).await, json!({"permit": "permit_1", "status": 502}));
 }
 
 #[tokio::test]

@@ -48,10 +48,12 @@ Examples:
   sluicegate usage reconcile --against sealed --from 2026-11-01
   sluicegate usage reconcile --bill november.csv --from 2026-11-01 --to 2026-12-01
   sluicegate usage reconcile --repair --yes
+  sluicegate usage reconcile --repair --alone --yes
   sluicegate usage reconcile --node http://node-2:9090 --node http://node-3:9090
 
 A bill has a header and the columns `account` and `total`; with a column `hour` it is compared by the hour.
 Nodes that share a store have one meter and a ledger each: name the others with --node.
+To repair meters in Redis where there is only one node, say --alone.
 
 Exit status: 0 everything agrees, 1 something does not, or failed, 2 wrong usage.")]
     Reconcile(UsageReconcile),
@@ -221,6 +223,10 @@ pub(crate) struct UsageReconcile {
     /// The admin API of another node that shares the store; it takes the same token.
     #[arg(long, value_name = "URL")]
     pub(crate) node: Vec<Endpoint>,
+
+    /// No other node shares the store: this one has all records.
+    #[arg(long, conflicts_with = "node")]
+    pub(crate) alone: bool,
 
     #[command(flatten)]
     pub(crate) sure: Sure,

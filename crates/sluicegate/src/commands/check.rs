@@ -2,7 +2,8 @@
 
 mod answer;
 
-use http::Method;
+use anyhow::Context as _;
+use http::{HeaderValue, Method};
 use serde_json::{Value, json};
 
 use crate::admin_client::read;
@@ -27,11 +28,18 @@ pub(super) fn run(args: &Check) -> anyhow::Result<Exit> {
         asked["cost"] = json!(cost);
     }
     let service = Service::new(args.decision_url.clone(), "--decision-url");
-    let answer = match service.ask(Method::POST, "/v1/check", None, Content::Json(&asked), Patience::Usual) {
+    let token = decision_token()?;
+    let answer = match service.ask(
+        Method::POST,
+        "/v1/check",
+        token.as_ref(),
+        Content::Json(&asked),
+        Patience::Usual,
+    ) {
         Ok(answer) => answer,
         Err(error) => return refused(error, args.format()),
     };
-    give_back(&service, &answer);
+    give_back(&service, token.as_ref(), &answer);
     let decided: Decided = read(answer.clone())?;
     match args.format() {
         Format::Json => output::print_json(&answer)?,
@@ -58,12 +66,21 @@ fn caller(args: &Check) -> anyhow::Result<Option<(&'static str, String)>> {
     Ok(environment::secret(environment::SERVICE_TOKEN)?.map(|text| (token, text)))
 }
 
+/// The token of the decision port, if one is set.
+fn decision_token() -> anyhow::Result<Option<HeaderValue>> {
+    let Some(token) = environment::secret(environment::DECISION_TOKEN)? else { return Ok(None) };
+    let mut header = HeaderValue::try_from(format!("Bearer {token}"))
+        .with_context(|| format!("{} cannot stand in a header", environment::DECISION_TOKEN))?;
+    header.set_sensitive(true);
+    Ok(Some(header))
+}
+
 /// Nobody is going to serve the request: the place it took among those in flight is another's.
-fn give_back(service: &Service, answer: &Value) {
+fn give_back(service: &Service, token: Option<&HeaderValue>, answer: &Value) {
     let Some(permit) = answer["permit"].as_str() else { return };
     let finish = json!({"permit": permit});
-    if let Err(error) = service.ask(Method::POST, "/v1/finish", None, Content::Json(&finish), Patience::Usual)
-    {
+    let finished = service.ask(Method::POST, "/v1/finish", token, Content::Json(&finish), Patience::Usual);
+    if let Err(error) = finished {
         output::complain(&format!("warning: a place in flight is taken until it ends by itself: {error}\n"));
     }
 }

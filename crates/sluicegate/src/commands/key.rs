@@ -1,11 +1,13 @@
 //! `sluicegate key`: the keys of the accounts of a running server.
 
 mod create;
+mod given;
 mod list;
 mod record;
 mod revoke;
 mod rotate;
 mod show;
+mod update;
 
 use std::ops::ControlFlow;
 
@@ -17,11 +19,13 @@ use crate::exit::Exit;
 pub(super) use list::keys_table;
 
 pub(super) fn run(command: &Key) -> anyhow::Result<Exit> {
+    let mut revoked = None;
     if let Key::Revoke(args) = command {
-        let question = format!("Revoke the key {}, for good?", args.id);
-        if let ControlFlow::Break(exit) = confirm::ask(&question, &args.sure)? {
+        let leaked = revoke::Leaked::of(args)?;
+        if let ControlFlow::Break(exit) = confirm::ask(&leaked.question(), &args.sure)? {
             return Ok(exit);
         }
+        revoked = Some(leaked);
     }
     let client = AdminClient::open(command.admin())?;
     client.conclude(match command {
@@ -29,7 +33,8 @@ pub(super) fn run(command: &Key) -> anyhow::Result<Exit> {
         Key::List(args) => list::run(&client, args),
         Key::Show(args) => show::run(&client, args),
         Key::Rotate(args) => rotate::run(&client, args),
-        Key::Revoke(args) => revoke::run(&client, args),
+        Key::Update(args) => update::run(&client, args),
+        Key::Revoke(_) => revoke::run(&client, &revoked.unwrap_or_default()),
     })
 }
 

@@ -1,8 +1,10 @@
 //! `sluicegate serve`: the listeners, until a signal ends them.
 
 mod demo;
+mod descriptors;
 mod listeners;
 mod logging;
+mod memory;
 mod progress;
 mod ready;
 mod secrets;
@@ -57,7 +59,11 @@ pub(super) fn run(args: &Serve) -> anyhow::Result<Exit> {
         output::complain(&format!("error: {problem}\n"));
         return Ok(Exit::ConfigInvalid);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .on_thread_park(memory::before_park)
+        .build()
+        .context("cannot start")?;
     let served = runtime.block_on(serve(args, source, loaded, document));
     // Whatever is left hanging on a connection does not keep the process.
     runtime.shutdown_background();
@@ -67,6 +73,7 @@ pub(super) fn run(args: &Serve) -> anyhow::Result<Exit> {
 /// Everything in the order in which it may fail: addresses and the directory before the recovery that may take long.
 async fn serve(args: &Serve, source: PolicySource, loaded: Loaded, document: Document) -> anyhow::Result<()> {
     let listeners = Listeners::bind(&document.server)?;
+    tokio::spawn(memory::watch());
     let data_dir = DataDir::open(&args.data_dir)
         .map_err(|error| anyhow!("{error}; --data-dir names the data directory"))?;
     let secrets = ServerSecrets::load(&data_dir)?;

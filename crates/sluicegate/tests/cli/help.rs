@@ -4,7 +4,7 @@ use crate::golden;
 use crate::run::run;
 
 /// Every command with the golden file of its help.
-const COMMANDS: [(&str, &[&str]); 38] = [
+const COMMANDS: [(&str, &[&str]); 43] = [
     ("help.txt", &[]),
     ("help-serve.txt", &["serve"]),
     ("help-config.txt", &["config"]),
@@ -24,7 +24,12 @@ const COMMANDS: [(&str, &[&str]); 38] = [
     ("help-key-list.txt", &["key", "list"]),
     ("help-key-show.txt", &["key", "show"]),
     ("help-key-rotate.txt", &["key", "rotate"]),
+    ("help-key-update.txt", &["key", "update"]),
     ("help-key-revoke.txt", &["key", "revoke"]),
+    ("help-token.txt", &["token"]),
+    ("help-token-create.txt", &["token", "create"]),
+    ("help-token-list.txt", &["token", "list"]),
+    ("help-token-revoke.txt", &["token", "revoke"]),
     ("help-block.txt", &["block"]),
     ("help-block-add.txt", &["block", "add"]),
     ("help-block-list.txt", &["block", "list"]),

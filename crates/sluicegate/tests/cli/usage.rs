@@ -46,7 +46,7 @@ fn every_command_of_the_page_does_what_it_says() {
         assert_eq!((ended.status, ended.stderr.as_str()), (0, ""), "{line}\n{}", ended.stdout);
         count += 1;
     }
-    assert_eq!(count, 13);
+    assert_eq!(count, 14);
     let written = std::fs::read_to_string(server.folder().join("november.csv")).unwrap();
     assert!(written.lines().nth(1).is_some_and(|row| row.contains(",acme,")), "{written}");
     let parquet = std::fs::read(server.folder().join("usage.parquet")).unwrap();

@@ -3,10 +3,19 @@
 //! The numbers are those of the catalogue in `docs/attacks.md`.
 
 mod addresses;
+mod anonymous;
+mod connections;
+mod credentials;
 mod effort;
 mod headers;
+mod isolation;
 mod memory;
+mod names;
 mod requests;
+mod routes;
+mod secrets;
+mod signed_tokens;
+mod tokens;
 
 use sluicegate_testkit::http::Asked;
 

@@ -110,11 +110,14 @@ fn bodies_too_deep_too_many_or_of_another_kind_are_refused() {
     let bed = Bed::start(POLICY);
     let deep = format!("{{\"client\":{}", "[".repeat(200_000));
     let many = json!({"checks": vec![json!({}); 1_001]}).to_string();
-    let check = |body: &str| Asked::new("POST", "/v1/check").body(body);
-    let batch = Asked::new("POST", "/v1/check/batch").body(many);
+    let of_kind =
+        |kind: &str, body: &str| Asked::new("POST", "/v1/check").header("Content-Type", kind).body(body);
+    let json_kind = "application/json";
+    let batch = Asked::new("POST", "/v1/check/batch").header("Content-Type", json_kind).body(many);
     let cases = [
-        (check(&deep), 400),
-        (check("{}").header("Content-Type", "text/plain"), 415),
+        (of_kind(json_kind, &deep), 400),
+        (of_kind("text/plain", "{}"), 415),
+        (Asked::new("POST", "/v1/check").body("{}"), 415),
         (batch, 400),
         (Asked::get("/v1/check"), 405),
         (Asked::new("BREW", "/v1/check"), 405),

@@ -13,7 +13,7 @@ use sluicegate_testkit::server::{Launch, Server};
 use crate::bed::{Bed, PROGRAM};
 
 /// Says yes to every answer, and passes on what it was asked.
-fn verifier() -> (SocketAddr, Receiver<String>) {
+pub(crate) fn verifier() -> (SocketAddr, Receiver<String>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let (tell, told) = channel();

@@ -310,6 +310,36 @@ fn a_clock_that_is_set_right_after_a_wrong_absence_brings_meters_and_ledger_back
 }
 
 #[test]
+fn a_clock_that_is_set_right_brings_meters_in_the_store_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let wall = WallClock::new(folder.path());
+    let store = RedisLaunch::new(Engine::Valkey).wall_clock(&wall).start();
+    let policy = "tiers: {metered: {quota: 1_000}}\nclock: {hold: 2s}\n";
+    let mut bed = node_with(policy, &store.url(), |launch| launch.wall_clock(&wall));
+    let key = bed.customer("acme", "metered");
+    let today = day(&bed);
+    spend(&bed, &key, 3);
+
+    // Both clocks are wrong for so long that they are followed.
+    wall.step_to(2 * YEAR_S);
+    wait::until("the clock is followed", || (day(&bed) != today).then_some(()));
+    spend(&bed, &key, 5);
+    wait::until("the later month", || (bed.used("acme", "quota") == 5).then_some(()));
+
+    wall.step_to(0);
+    wait::until("the clock is followed back", || (day(&bed) == today).then_some(()));
+    wait::until("the meter is back", || (bed.used("acme", "quota") == 3).then_some(()));
+    spend(&bed, &key, 7);
+    assert_eq!(bed.used("acme", "quota"), 10);
+    assert!(reset_ms(&bed) <= MONTH_MS, "the period ends in {} ms", reset_ms(&bed));
+    let agree = bed.admin(Asked::new("POST", "/admin/v1/usage/reconcile?against=meters")).json();
+    assert_eq!(agree["differences"], json!([]), "{agree}");
+    bed.server.kill();
+    bed.restart();
+    assert_eq!(bed.used("acme", "quota"), 10);
+}
+
+#[test]
 fn what_was_charged_under_a_wrong_clock_is_settled_at_the_true_time() {
     let folder = tempfile::tempdir().unwrap();
     let wall = WallClock::new(folder.path());
@@ -414,4 +444,44 @@ fn a_clock_that_was_set_back_wrongly_loses_nothing_that_was_used_before() {
         bed.get("/admin/v1/usage?account=acme&from=2020-01-01T00:00:00Z&to=2050-01-01T00:00:00Z")["total"],
         907
     );
+}
+
+/// Only the node's clock is wrong, and an operator has confirmed it. Redis counts by its own.
+#[test]
+fn a_node_whose_clock_is_wrong_counts_no_quotas_of_a_store_whose_clock_is_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let wall = WallClock::new(folder.path());
+    let store = RedisLaunch::new(Engine::Redis).start();
+    let bed = node_with(POLICY, &store.url(), |launch| launch.wall_clock(&wall));
+    let key = bed.customer("acme", "metered");
+    spend(&bed, &key, 900);
+    wall.step_to(40 * 86_400);
+    expect_clock(&bed, "implausible");
+    assert!(program(&bed, &["clock", "confirm", "--yes"]).status.success());
+    for more in [&["--alone"][..], &["--repair", "--alone", "--yes"]] {
+        let refused = program(&bed, &[&["usage", "reconcile"], more].concat());
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success() && said.contains("disagree"), "{said}");
+    }
+    let path = "/admin/v1/usage/reconcile?against=meters&repair=true&alone=true";
+    let refused = bed.admin(Asked::new("POST", path));
+    assert_eq!(refused.status, 503, "{}", refused.text());
+    assert_eq!(bed.used("acme", "quota"), 900);
+    let sold_again = bed.check(&json!({"key": key, "cost": 200})).json();
+    assert_eq!(sold_again["allowed"], false, "{sold_again}");
+}
+
+#[test]
+fn how_long_a_node_runs_does_not_follow_a_step_of_the_clock() {
+    let folder = tempfile::tempdir().unwrap();
+    let wall = WallClock::new(folder.path());
+    let bed = Bed::start_with(POLICY, |launch| launch.wall_clock(&wall));
+    bed.customer("acme", "metered");
+    let year = this_year(&bed);
+    wall.step_to(2 * YEAR_S);
+    expect_clock(&bed, "implausible");
+    assert!(program(&bed, &["clock", "confirm", "--yes"]).status.success());
+    assert_ne!(this_year(&bed), year);
+    let uptime = bed.health()["uptime_s"].as_u64().unwrap();
+    assert!(uptime < 86_400, "{uptime}");
 }

@@ -60,6 +60,12 @@ fn makes_others(bed: &Bed) {
     assert_eq!(ids, ["other", "acme"]);
 }
 
+/// The meters say what the records of both versions say.
+fn agrees(bed: &Bed) {
+    let compared = bed.admin(Asked::new("POST", "/admin/v1/usage/reconcile")).json();
+    assert_eq!(compared["differences"], json!([]), "{compared}");
+}
+
 /// The proof of what was recorded holds, over both versions.
 fn verify(bed: &mut Bed) {
     bed.server.terminate();
@@ -81,8 +87,7 @@ fn a_data_directory_of_before_is_read_and_goes_on() {
     goes_on(&bed, "embedded");
     assert_eq!((metered(&bed, "acme"), metered(&bed, "other")), (Some(17), Some(13)));
     makes_others(&bed);
-    let compared = bed.admin(Asked::new("POST", "/admin/v1/usage/reconcile")).json();
-    assert_eq!(compared["differences"], json!([]), "{compared}");
+    agrees(&bed);
     verify(&mut bed);
 }
 
@@ -97,12 +102,14 @@ fn homes(redis: &RedisServer) -> Vec<String> {
 #[test]
 fn a_redis_of_before_and_its_node_are_read_and_go_on() {
     let (redis, folder) = (redis(), FIXTURES.unpacked("node.tar.gz"));
-    let bed = Bed::launched(launch(POLICY, &redis.url(), folder.path()), folder);
+    let mut bed = Bed::launched(launch(POLICY, &redis.url(), folder.path()), folder);
     let before = homes(&redis);
     assert_eq!(before.len(), 3, "{before:?}");
     goes_on(&bed, "redis");
     assert_eq!(homes(&redis), before, "the same meters count on");
     makes_others(&bed);
+    agrees(&bed);
+    verify(&mut bed);
 }
 
 #[test]

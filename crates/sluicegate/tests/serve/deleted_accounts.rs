@@ -70,3 +70,42 @@ fn the_overage_of_a_request_that_ends_after_its_account_and_a_kill_is_billed() {
         finish_all(bed, &held);
     });
 }
+
+const SOLD: &str = "
+tiers:
+  fifty: {quota: 50, on_quota_exceeded: bill_overage}
+  other: {rate: 10}
+";
+
+/// 35 of 50 are used when the account is deleted; its tier is another after that.
+fn keeps_its_plan(bed: &mut Bed, edited: &str) {
+    let key = bed.customer("acme", "fifty");
+    charge(bed, &key, 20);
+    let held = [charge(bed, &key, 10), charge(bed, &key, 5)];
+    delete(bed);
+    std::fs::write(bed.policy_path(), edited).unwrap();
+    wait::until("the policy is loaded", || (bed.health()["policy"]["version"] == 2).then_some(()));
+    finish(bed, &held[0], 200, 25);
+    expect_billed(bed, 50, 0);
+    bed.server.kill();
+    bed.restart();
+    expect_billed(bed, 50, 0);
+    finish(bed, &held[1], 200, 12);
+    expect_billed(bed, 57, 7);
+}
+
+fn sold_in_both_stores(edited: &str) {
+    keeps_its_plan(&mut Bed::start_apart(SOLD), edited);
+    let mut nodes = Nodes::start(SOLD, 1);
+    keeps_its_plan(&mut nodes.nodes[0], edited);
+}
+
+#[test]
+fn a_deleted_account_keeps_its_plan_when_its_tier_is_edited() {
+    sold_in_both_stores(&SOLD.replace("50", "30"));
+}
+
+#[test]
+fn a_deleted_account_keeps_its_plan_when_its_tier_is_removed() {
+    sold_in_both_stores("tiers: {other: {rate: 10}}\n");
+}

@@ -112,11 +112,15 @@ struct Cost {
 impl Cost {
     /// `before` were admitted by the store before the traffic.
     fn of(nodes: &Nodes, traffic: &Traffic, before: u64, unreplicated_max: u64) -> Self {
-        let by_store = before + traffic.used("metered", &[By::Store]);
-        let metered = wait::until("nothing is in doubt", || metered(&nodes.nodes[0], "metered"));
-        assert_eq!(metered, QUOTA);
-        let forgotten = by_store.checked_sub(metered).unwrap();
-        Self { admitted: by_store + traffic.used("metered", &[By::Node]), forgotten, unreplicated_max }
+        let admitted = before + traffic.used("metered", &[By::Store, By::Node]);
+        let settled = |metered: &u64| admitted.saturating_sub(*metered) <= unreplicated_max;
+        let metered =
+            wait::within(Duration::from_secs(10), "what the nodes admitted alone is settled", || {
+                metered(&nodes.nodes[0], "metered").filter(settled)
+            });
+        assert!(metered >= QUOTA, "{metered}");
+        let forgotten = admitted.checked_sub(metered).unwrap();
+        Self { admitted, forgotten, unreplicated_max }
     }
 
     /// The bound that the page states.

@@ -26,8 +26,8 @@ use sluicegate_testkit::server::Launch;
 use sluicegate_testkit::wait;
 
 use self::customer::{Customer, Told};
-use self::model::Count;
-use self::plans::{Kind, policy};
+use self::model::{Count, Quota, Spent};
+use self::plans::{Kind, policy, upgrading_quota, upgrading_tier};
 use crate::bed::{Bed, PROGRAM, slow};
 
 /// The first start: every third is two seconds before a full hour.
@@ -54,6 +54,7 @@ struct Million {
     workers: Vec<Worker>,
     starts: i64,
     edition: usize,
+    upgraded: bool,
     edits: u64,
     decisions: u64,
 }
@@ -71,7 +72,7 @@ impl Million {
                 Worker { dice: Dice::new(20_261_116 + number), customers }
             })
             .collect();
-        Self { bed, wall, workers, starts: 1, edition: 0, edits: 0, decisions }
+        Self { bed, wall, workers, starts: 1, edition: 0, upgraded: false, edits: 0, decisions }
     }
 
     fn export(&self) -> PathBuf {
@@ -108,16 +109,28 @@ impl Million {
                     write(bed, &policy(*edition, *decisions, *edits, &export));
                     move_customers(bed, *edits);
                     wait::pause(Duration::from_millis(100));
-                    let leap_s = if edits.is_multiple_of(3) { LEAP_S } else { 0 };
-                    wall.step_by(leap_s);
-                    wait::pause(Duration::from_millis(100));
-                    wall.step_by(-leap_s);
+                    if edits.is_multiple_of(3) {
+                        leap_and_return(bed, wall);
+                    }
                 }
             });
             let ended: Vec<_> = running.into_iter().map(thread::ScopedJoinHandle::join).collect();
             asking.store(false, Ordering::Relaxed);
             ended.into_iter().for_each(|ended| ended.unwrap());
         });
+    }
+
+    /// Accounts move between billed tiers of different sizes: what was included stays so, and what was billed.
+    fn change_billed_tiers(&mut self) {
+        self.upgraded = !self.upgraded;
+        let tier = upgrading_tier(self.upgraded);
+        let quota = Quota { amount: upgrading_quota(self.upgraded, self.decisions), spent: Spent::Bills };
+        for worker in 0..WORKERS {
+            set_tier(&self.bed, &format!("upgrading-{worker}"), tier);
+        }
+        let all = self.workers.iter_mut().flat_map(|worker| &mut worker.customers);
+        all.filter(|customer| customer.kind == Kind::Upgrading)
+            .for_each(|customer| customer.count.change(quota));
     }
 
     /// Kills the server while everybody asks.
@@ -153,7 +166,9 @@ impl Million {
         });
         let (edition, decisions) = (self.edition, self.decisions);
         for customer in self.workers.iter_mut().flat_map(|worker| &mut worker.customers) {
-            customer.count.change(customer.kind.quota(edition, decisions));
+            if customer.kind != Kind::Upgrading {
+                customer.count.change(customer.kind.quota(edition, decisions));
+            }
         }
     }
 
@@ -210,10 +225,23 @@ fn write(bed: &Bed, text: &str) {
 fn move_customers(bed: &Bed, edits: u64) {
     let tier = if edits.is_multiple_of(2) { "moving" } else { "moved" };
     for worker in 0..WORKERS {
-        let path = format!("/admin/v1/accounts/moving-{worker}/tier");
-        let moved = bed.admin(Asked::new("PUT", &path).json(&json!({"tier": tier})));
-        assert_eq!(moved.status, 200, "{}", moved.text());
+        set_tier(bed, &format!("moving-{worker}"), tier);
     }
+}
+
+fn set_tier(bed: &Bed, account: &str, tier: &str) {
+    let path = format!("/admin/v1/accounts/{account}/tier");
+    let moved = bed.admin(Asked::new("PUT", &path).json(&json!({"tier": tier})));
+    assert_eq!(moved.status, 200, "{}", moved.text());
+}
+
+/// The wall clock leaps ahead, the server notices and does not follow, and it is set right again.
+fn leap_and_return(bed: &Bed, wall: &WallClock) {
+    let is = |state: &str| (bed.health()["clock"]["state"] == state).then_some(());
+    wall.step_by(LEAP_S);
+    wait::until("the leap is noticed", || is("implausible"));
+    wall.step_by(-LEAP_S);
+    wait::until("the clock is right again", || is("plausible"));
 }
 
 #[test]
@@ -223,6 +251,7 @@ fn everybody_agrees_on_what_was_used() {
     let mut dice = Dice::new(10);
     for round in 0..ROUNDS {
         million.round();
+        million.change_billed_tiers();
         match round % 4 {
             0 => million.change_quotas(),
             1 => {

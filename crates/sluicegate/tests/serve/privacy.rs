@@ -75,7 +75,8 @@ fn call(bed: &Bed) -> Secrets {
     let mut caller = Caller::new(bed.server.gateway());
     for address in ["203.0.113.177", "2001:db8:aaaa:bbbb:cccc:dddd:eeee:1", "198.51.100.233"] {
         secrets.address(address);
-        for number in 0..12 {
+        // More than it takes to put the address under pressure.
+        for number in 0..30 {
             let asked = Asked::get("/private?q=1")
                 .header("X-Forwarded-For", address)
                 .header("User-Agent", &format!("browser-{number}-of-somebody"))

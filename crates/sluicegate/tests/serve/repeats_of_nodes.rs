@@ -167,14 +167,64 @@ fn what_was_charged_while_the_store_was_away_is_known_to_the_others_afterwards()
         wait::within(Duration::from_secs(10), "the store knows the name", || {
             has_name(&nodes.redis, &decision).then_some(())
         });
-        let after = if quota == "reconcile" { 2 } else { 1 };
-        settled(&nodes.nodes[1], after);
+        settled(&nodes.nodes[1], 2);
         let there = nodes.nodes[1].gateway(&post(&key, "a"));
         assert_eq!(there.header("x-sluicegate-mode"), None, "{there:?}");
         assert_eq!(
             there.json()["headers"]["x-sluicegate-decision"],
             first.json()["headers"]["x-sluicegate-decision"]
         );
-        assert_eq!(nodes.nodes[1].used("acme", "quota"), after, "{quota}");
+        assert_eq!(nodes.nodes[1].used("acme", "quota"), 2, "{quota}");
+    }
+}
+
+fn one_name_for_five_hundred_bodies_is_charged_for_each_that_is_delivered(engine: Engine) {
+    let redis = RedisLaunch::new(engine).start();
+    let node = node("tiers: {metered: {rate: 100_000, burst: 100_000, quota: 5}}", &redis.url());
+    let key = node.customer("acme", "metered");
+    let mut gateway = Caller::new(node.server.gateway());
+    let mut forwarded = 0;
+    for body in 0..500 {
+        let asked =
+            Asked::new("POST", "/orders").key(&key).header("Idempotency-Key", "a").body(body.to_string());
+        let answer = gateway.send(&asked).unwrap();
+        forwarded += usize::from(answer.status == 200);
+        assert!(matches!(answer.status, 200 | 402), "{answer:?}");
+    }
+    assert_eq!((forwarded, node.used("acme", "quota")), (5, 5));
+}
+
+#[test]
+fn one_name_for_five_hundred_bodies_is_charged_for_each_that_is_delivered_on_redis() {
+    one_name_for_five_hundred_bodies_is_charged_for_each_that_is_delivered(Engine::Redis);
+}
+
+#[test]
+fn one_name_for_five_hundred_bodies_is_charged_for_each_that_is_delivered_on_valkey() {
+    one_name_for_five_hundred_bodies_is_charged_for_each_that_is_delivered(Engine::Valkey);
+}
+
+/// Waits until the store has heard how every attempt under the one name has ended.
+fn wait_until_ended(redis: &RedisServer) {
+    wait::until("all attempts have ended", || {
+        let names = redis.ask(&["KEYS", "sg1:*:i:*"]);
+        let name = names.list().first()?.text();
+        let open = redis.ask(&["GETRANGE", name.as_str(), "32", "33"]);
+        (open == Reply::Bytes(vec![0, 0])).then_some(())
+    });
+}
+
+#[test]
+fn a_retry_is_free_five_times_while_the_upstream_fails_at_any_node() {
+    let redis = RedisLaunch::new(Engine::Redis).start();
+    let upstream = failing(usize::MAX);
+    let policy = "tiers: {metered: {rate: 100_000, burst: 100_000, quota: 100}}";
+    let nodes = [(); 2]
+        .map(|()| node_with(policy, &redis.url(), |launch| launch.arg("--upstream").arg(upstream.url())));
+    let key = nodes[0].customer("acme", "metered");
+    for (attempt, used) in [1, 1, 1, 1, 1, 1, 2, 3].into_iter().enumerate() {
+        assert_eq!(nodes[attempt % 2].gateway(&post_nothing(&key, "a")).status, 503);
+        assert_eq!(nodes[0].used("acme", "quota"), used, "after {attempt} repeats");
+        wait_until_ended(&redis);
     }
 }

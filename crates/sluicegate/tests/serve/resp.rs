@@ -5,10 +5,11 @@ mod clients;
 mod docs;
 mod stores;
 
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpStream};
+use std::time::Duration;
 
 use serde_json::json;
-use sluicegate_testkit::redis::Reply;
+use sluicegate_testkit::redis::{Client, Reply};
 use sluicegate_testkit::server::Launch;
 use sluicegate_testkit::wait;
 
@@ -99,9 +100,16 @@ fn a_password_comes_from_a_variable_and_is_asked_for() {
 }
 
 #[test]
-fn others_are_warned_of_a_port_that_everybody_may_reach() {
-    let bed = Bed::start_with(POLICY, |launch| launch.arg("--resp").arg("0.0.0.0:0"));
-    assert!(bed.server.said().contains("set SLUICEGATE_RESP_PASSWORD"), "{}", bed.server.said());
+fn a_port_that_everybody_may_reach_needs_a_token_unless_the_policy_opens_it() {
+    let open_to_all = |launch: Launch| launch.arg("--resp").arg("0.0.0.0:0");
+    let ping = |bed: &Bed| {
+        let address = (Ipv4Addr::LOCALHOST, bed.server.resp().port()).into();
+        Client::connect(address, Duration::from_secs(20)).unwrap().ask(&["PING"]).unwrap().text()
+    };
+    assert!(ping(&Bed::start_with(POLICY, open_to_all)).starts_with("NOAUTH"));
+    let opened = Bed::start_with(&format!("server: {{decision_auth: none}}\n{POLICY}"), open_to_all);
+    assert_eq!(ping(&opened), "PONG");
+    assert!(opened.server.said().contains("server.decision_auth is none"), "{}", opened.server.said());
 }
 
 #[test]

@@ -162,6 +162,37 @@ fn a_websocket_keeps_its_place_until_it_is_closed() {
     assert_eq!(bed.gateway(&Asked::get("/").key(&key)).status, 200);
 }
 
+/// The shortest lease that a policy can say is a second; the answer takes several.
+#[test]
+fn a_request_that_outlives_its_lease_keeps_its_place() {
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let released = std::sync::Mutex::new(released);
+    let upstream = Upstream::start(move |_, mut stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n");
+        let _ = released.lock().map(|released| released.recv());
+        let _ = stream.write_all(b"ok");
+    });
+    let policy = "tiers: {brief: {limits: {places: {algorithm: concurrency, limit: 1, lease: 2s}}}}";
+    let bed = Bed::start_with(policy, |launch| launch.arg("--upstream").arg(upstream.url()));
+    let key = bed.customer("acme", "brief");
+    let long = Asked::get("/long").key(&key);
+    let mut caller = Caller::new(bed.server.gateway());
+    caller.begin(&long).unwrap();
+    let mut stream = caller.into_stream().unwrap();
+    assert_eq!(read_head(&mut stream).unwrap().status, 200);
+    // Three times as long as the lease: the place ends by the clock of the server.
+    for _ in 0..12 {
+        assert_eq!(bed.used("acme", "places"), 1);
+        assert_eq!(bed.gateway(&long).json()["error"], "concurrency_limited");
+        wait::pause(Duration::from_millis(500));
+    }
+    release.send(()).unwrap();
+    let mut body = [0; 2];
+    stream.read_exact(&mut body).unwrap();
+    assert_eq!(&body, b"ok");
+    wait::until("the place is free", || (bed.used("acme", "places") == 0).then_some(()));
+}
+
 fn close(stream: &TcpStream) {
     stream.shutdown(Shutdown::Both).unwrap();
 }

@@ -137,14 +137,12 @@ fn customer(server: &Server, token: &str) -> String {
 }
 
 #[test]
-fn secrets_that_can_be_guessed_are_warned_of_and_not_repeated() {
-    for name in ["SLUICEGATE_ADMIN_TOKEN", "SLUICEGATE_SECRET"] {
-        let folder = tempfile::tempdir().unwrap();
-        let server = bare(folder.path()).variable(name, "hunter2").start();
-        let said = server.said();
-        let warned = said.lines().any(|line| line.contains("WARN") && line.contains(name));
-        assert!(warned && !said.contains("hunter2"), "{said}");
-    }
+fn a_secret_that_can_be_guessed_is_warned_of_and_not_repeated() {
+    let (folder, name) = (tempfile::tempdir().unwrap(), "SLUICEGATE_SECRET");
+    let server = bare(folder.path()).variable(name, "hunter2").start();
+    let said = server.said();
+    let warned = said.lines().any(|line| line.contains("WARN") && line.contains(name));
+    assert!(warned && !said.contains("hunter2"), "{said}");
 }
 
 #[test]

@@ -14,6 +14,8 @@ const KNOWN = {
   unavailable: ["Undecidable", "r5"],
   idempotency_conflict: ["Name used twice", "r6"],
   invalid_idempotency_key: ["Bad request name", "r6"],
+  address_not_allowed: ["Address not allowed", "r6"],
+  origin_not_allowed: ["Origin not allowed", "r6"],
 };
 
 /** What people call it. */

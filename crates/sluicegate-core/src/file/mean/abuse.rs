@@ -1,9 +1,11 @@
 //! What `edge`, `reputation`, `blocks`, `pressure` and `degraded` mean.
 
+use std::num::NonZeroU32;
+
 use crate::file::sink::Sink;
 use crate::file::typed::{
-    AppliesToWord, BlocksBody, DegradedBody, DegradedQuotaWord, DegradedRateWord, EdgeBody, EdgePer, Field,
-    PressureBody, ReputationBody,
+    AppliesToWord, At, BlocksBody, DegradedBody, DegradedQuotaWord, DegradedRateWord, EdgeBody, EdgePer,
+    Field, PressureBody, PressureSetting, ReputationBody,
 };
 use crate::policy::{AppliesTo, Blocks, Degraded, DegradedQuota, DegradedRate, Edge, Pressure, Reputation};
 use crate::rule::TokenBucket;
@@ -81,7 +83,21 @@ pub(super) fn blocks(body: &BlocksBody, sink: &mut Sink) -> Option<Blocks> {
     })
 }
 
-pub(super) fn pressure(body: &PressureBody, sink: &mut Sink) -> Option<Pressure> {
+/// On by default wherever callers without a key are let in.
+pub(super) fn pressure(
+    field: &Field<PressureSetting>,
+    has_anonymous_tier: bool,
+    sink: &mut Sink,
+) -> Option<Option<Pressure>> {
+    match field {
+        Field::Absent => Some(has_anonymous_tier.then(Pressure::default)),
+        Field::Wrong => None,
+        Field::Given(At { value: PressureSetting::Off, .. }) => Some(None),
+        Field::Given(At { value: PressureSetting::On(body), .. }) => pressure_on(body, sink).map(Some),
+    }
+}
+
+fn pressure_on(body: &PressureBody, sink: &mut Sink) -> Option<Pressure> {
     let fingerprints = count(
         &body.fingerprints,
         Pressure::FINGERPRINTS_DEFAULT,
@@ -90,11 +106,13 @@ pub(super) fn pressure(body: &PressureBody, sink: &mut Sink) -> Option<Pressure>
         sink,
     );
     let window = window(&body.window, Pressure::WINDOW_DEFAULT, sink);
+    let share = count(&body.share, Pressure::SHARE_DEFAULT.get(), Pressure::SHARE_MAX, "`share`", sink);
     let length = duration(&body.length, Pressure::LENGTH_DEFAULT, sink);
     Some(Pressure {
         fingerprints: fingerprints?,
         window: window?,
         squeeze_to: body.squeeze_to.value().map_or(Pressure::SQUEEZE_TO_DEFAULT, |share| share.0),
+        share: NonZeroU32::new(share?)?,
         length: length?,
     })
 }

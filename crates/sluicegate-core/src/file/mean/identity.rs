@@ -1,11 +1,18 @@
 //! What `identity` means: headers, the cookie, the tier of anonymous callers, the challenge.
 
+use std::ops::RangeInclusive;
+
+use super::range::amount;
 use crate::file::sink::Sink;
 use crate::file::typed::{
-    At, ChallengeBody, Field, IdentityBody, List, Named, SessionCookieBody, Text, TierBody, Verbatim,
+    AddressBody, AmountPer, At, ChallengeBody, Field, IdentityBody, List, Named, SessionCookieBody, Text,
+    TierBody, Verbatim, Whole,
 };
 use crate::file::yaml::shown;
-use crate::policy::{Challenge, HeaderName, Identity, KeyPlace, SecretSource, SessionCookie, TierName};
+use crate::policy::{
+    AddressPrefix, Challenge, HeaderName, Identity, KeyPlace, SecretSource, SessionCookie, TierName,
+};
+use crate::rule::Windowed;
 use crate::time::Nanos;
 
 const HEADER_PREFIX: &str = "header:";
@@ -31,18 +38,22 @@ pub(super) fn identity(
     }
     let session_cookie = super::section(&body.session_cookie, |cookie| session_cookie(cookie, sink));
     let fingerprint = fingerprint(&body.fingerprint, default.fingerprint, sink);
+    let address = super::section(&body.address, |address| address_prefix(address, sink));
     let anonymous = match body.anonymous.given() {
         None => Some(None),
         Some(at) => anonymous(at, tiers, sink).map(Some),
     };
     let challenge = super::optional(&body.challenge, |challenge| self::challenge(challenge, sink));
+    let jwt = super::optional(&body.jwt, |body| super::jwt::jwt(body, sink));
     Some(Identity {
         api_key: api_key?,
         service_token: service_token?,
         session_cookie: session_cookie?,
         fingerprint: fingerprint?,
+        address: address?,
         anonymous: anonymous?,
         challenge: challenge?,
+        jwt: jwt?,
     })
 }
 
@@ -115,7 +126,47 @@ fn report_shared_header(body: &IdentityBody, places: &[KeyPlace], token: &Header
     }
 }
 
+/// How much of an address goes into the id of a client.
+fn address_prefix(body: &AddressBody, sink: &mut Sink) -> Option<AddressPrefix> {
+    let default = AddressPrefix::default();
+    let (v4_range, v6_range) =
+        (AddressPrefix::V4_MIN..=AddressPrefix::V4_MAX, AddressPrefix::V6_MIN..=AddressPrefix::V6_MAX);
+    let v4 = bits(&body.v4, default.v4(), &v4_range, "`v4`", sink);
+    let v6 = bits(&body.v6, default.v6(), &v6_range, "`v6`", sink);
+    AddressPrefix::new(v4?, v6?)
+}
+
+fn bits(
+    field: &Field<Whole>,
+    default: u8,
+    range: &RangeInclusive<u8>,
+    what: &str,
+    sink: &mut Sink,
+) -> Option<u8> {
+    let Some(at) = field.given() else { return Some(default) };
+    let bits = u8::try_from(at.value.0).ok().filter(|bits| range.contains(bits));
+    if bits.is_none() {
+        let message = format!("{what} is no number of leading bits that tells callers apart");
+        let help = format!("write a number from {} to {}", range.start(), range.end());
+        sink.report(at.place, message, help);
+    }
+    bits
+}
+
+/// How many sessions an address is issued.
+fn per_address(field: &Field<AmountPer>, sink: &mut Sink) -> Option<Windowed> {
+    let Some(at) = field.given() else { return Some(SessionCookie::PER_ADDRESS_DEFAULT) };
+    let max = SessionCookie::PER_ADDRESS_MAX;
+    let limit = amount(at.value.amount, max, "`per_address`", at.place, sink);
+    if at.value.window.is_none() {
+        let message = "this does not say per how long sessions are counted";
+        sink.report(at.place, message, format!("write {}/hour", at.value.amount));
+    }
+    Some(Windowed { limit: limit?, window: at.value.window? })
+}
+
 fn session_cookie(body: &SessionCookieBody, sink: &mut Sink) -> Option<SessionCookie> {
+    let per_address = per_address(&body.per_address, sink);
     let max_age = match body.max_age.given() {
         None => Some(SessionCookie::MAX_AGE_DEFAULT),
         Some(at) => {
@@ -134,7 +185,9 @@ fn session_cookie(body: &SessionCookieBody, sink: &mut Sink) -> Option<SessionCo
         let help = "use letters, digits, `-` and `_`, such as sg_session";
         sink.report(at.place, format!("{} is no name of a cookie", shown(text)), help);
     }
-    max_age.and(cookie)
+    let mut cookie = max_age.and(cookie)?;
+    cookie.per_address = per_address?;
+    Some(cookie)
 }
 
 fn fingerprint(

@@ -2,10 +2,10 @@
 
 use crate::file::problem::Place;
 use crate::file::sink::Sink;
-use crate::file::typed::{At, Field, Named, NamedEntry, RepeatsWord, RouteBody, Text};
+use crate::file::typed::{At, CaseWord, Field, Named, NamedEntry, RepeatsWord, RouteBody, Text};
 use crate::file::yaml::shown;
 use crate::limit::LimitName;
-use crate::policy::route::{BadPattern, Pattern};
+use crate::policy::route::{BadPattern, Case, Pattern};
 use crate::policy::{Repeats, Route, Routes};
 use crate::rule::Amount;
 
@@ -47,7 +47,12 @@ fn route(entry: &NamedEntry<RouteBody>, sink: &mut Sink) -> Option<(Place, Route
         report_bad_name("route", &entry.name, entry.place, sink);
     }
     let body = entry.body.as_ref()?;
-    let pattern = body.pattern.given().and_then(|at| pattern(at, sink).map(|pattern| (at.place, pattern)));
+    let case = match body.case.value() {
+        Some(CaseWord::Sensitive) => Case::Sensitive,
+        Some(CaseWord::Insensitive) | None => Case::Insensitive,
+    };
+    let pattern = |at: &At<Text>| Some((at.place, pattern(at, sink)?.with_case(case)));
+    let pattern = body.pattern.given().and_then(pattern);
     let cost = match body.cost.given() {
         Some(at) => super::range::amount(at.value.0, Amount::MAX, "`cost`", at.place, sink).map(Amount::get),
         None => Some(Route::COST_DEFAULT),
@@ -79,6 +84,11 @@ pub(super) fn report_bad_name(kind: &str, name: &str, place: Place, sink: &mut S
         LimitName::LENGTH_MAX
     );
     sink.report(place, message, help);
+}
+
+/// The scope that requests need which match no route.
+pub(super) fn default_scope(field: &Field<Text>, sink: &mut Sink) -> Option<Option<String>> {
+    field.given().map_or(Some(None), |at| scope(at, sink))
 }
 
 /// A scope: printable and without spaces, so that a list of them can be separated by spaces.
@@ -135,6 +145,9 @@ fn report_covered<'r>(routes: impl Iterator<Item = &'r (Place, Route)>, sink: &m
                 route.name
             );
             let help = match route.pattern.covers(pattern) {
+                true if route.pattern.to_string() != pattern.to_string() => {
+                    "they differ in case alone: write `case: sensitive` in both, or remove one".to_owned()
+                }
                 true => "both match the same requests: remove one of the two".to_owned(),
                 false => format!("move `{}` above `{name}`, or remove it", route.name),
             };

@@ -2,17 +2,19 @@
 
 use std::net::SocketAddr;
 
+use super::credentials::{decision_auth, decision_may, tls_files};
+use super::range::count;
 use super::{allowance, section};
 use crate::file::sink::Sink;
 use crate::file::typed::{
     At, Field, ForwardedWord, List, ServerBody, Text, UpstreamHostWord, UpstreamProtocolWord, Verbatim,
 };
 use crate::file::yaml::shown;
-use crate::policy::server::BadNetwork;
+use crate::policy::server::{BadNetwork, OVERRIDE_HEADERS};
 use crate::policy::store::RedisLayout;
 use crate::policy::url::BadUrl;
 use crate::policy::{
-    ForwardedHeader, HttpUrl, Network, Proxies, ProxyProtocol, ServerSettings, StoreSettings, TlsFiles,
+    ForwardedHeader, HttpUrl, Network, PassHeaders, Proxies, ProxyProtocol, ServerSettings, StoreSettings,
     UpstreamHost, UpstreamProtocol,
 };
 
@@ -39,11 +41,18 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
     };
     let proxies = proxies(body, sink);
     let proxy_protocol = proxy_protocol(body, sink);
-    let tls = body.tls.value().and_then(|tls| {
-        Some(TlsFiles { cert: tls.cert.value()?.0.clone().into(), key: tls.key.value()?.0.clone().into() })
-    });
     let timeouts = section(&body.timeouts, |body| allowance::timeouts(body, sink));
     let max = section(&body.max, |body| allowance::maxima(body, sink));
+    let tunnels = section(&body.tunnels, |body| allowance::tunnels(body, sink));
+    let min_body_rate = allowance::min_body_rate(&body.min_body_rate, sink);
+    let upstream_connections = count(
+        &body.upstream_connections,
+        ServerSettings::UPSTREAM_CONNECTIONS_DEFAULT,
+        ServerSettings::UPSTREAM_CONNECTIONS_MAX,
+        "`upstream_connections`",
+        sink,
+    );
+    let pass_headers = pass_headers(&body.pass_headers, sink);
     Some(ServerSettings {
         gateway: gateway?,
         decision: decision?,
@@ -52,12 +61,38 @@ pub(super) fn server(body: &ServerBody, sink: &mut Sink) -> Option<ServerSetting
         upstream: upstream?,
         upstream_protocol,
         upstream_host,
+        upstream_connections: upstream_connections?,
         proxies: proxies?,
         proxy_protocol,
-        tls,
+        tls: tls_files(&body.tls),
+        decision_tls: tls_files(&body.decision_tls),
+        admin_tls: tls_files(&body.admin_tls),
+        resp_tls: tls_files(&body.resp_tls),
+        decision_auth: decision_auth(body),
+        decision_may: decision_may(body),
         timeouts: timeouts?,
+        min_body_rate: min_body_rate?,
         max: max?,
+        tunnels: tunnels?,
+        pass_headers: pass_headers?,
     })
+}
+
+fn pass_headers(field: &Field<List<Text>>, sink: &mut Sink) -> Option<PassHeaders> {
+    let Some(list) = field.value() else {
+        return Some(PassHeaders::default());
+    };
+    let known = |at: &At<Text>| {
+        let text = at.value.0.to_ascii_lowercase();
+        let known = OVERRIDE_HEADERS.into_iter().find(|name| *name == text);
+        if known.is_none() {
+            let otherwise = || format!("name one of {}", OVERRIDE_HEADERS.join(", "));
+            let help = sink.did_you_mean(&text, OVERRIDE_HEADERS, otherwise);
+            sink.report(at.place, format!("{} is no header that is removed", shown(&at.value.0)), help);
+        }
+        known
+    };
+    list.0.iter().map(known).collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>().map(PassHeaders::new)
 }
 
 fn address(field: &Field<Verbatim>, default: SocketAddr, sink: &mut Sink) -> Option<SocketAddr> {

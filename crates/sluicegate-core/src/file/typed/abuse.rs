@@ -1,6 +1,10 @@
 //! The bodies of `edge`, `reputation`, `blocks` and `pressure`.
 
-use super::{AmountPer, Percentage, Span, Whole, body, words};
+use serde_json::{Value as Json, json};
+
+use super::{AmountPer, Percentage, Span, Typed, Whole, body, unwanted, words};
+use crate::file::sink::Sink;
+use crate::file::yaml::Node;
 
 body! {
     /// A coarse limit for each address, before any identity work.
@@ -57,15 +61,41 @@ body! {
     }
 }
 
+/// The settings of `pressure`, or that it is switched off.
+#[derive(Clone, Debug)]
+pub(in crate::file) enum PressureSetting {
+    Off,
+    On(Box<PressureBody>),
+}
+
+impl Typed for PressureSetting {
+    fn decode(node: &Node, what: &str, sink: &mut Sink) -> Option<Self> {
+        match node.text() {
+            Some("off") => Some(Self::Off),
+            Some(_) => {
+                let help = "write off, or the keys below it";
+                unwanted(node, what, "off or a mapping of keys to values", help, sink)
+            }
+            None => PressureBody::decode(node, what, sink).map(|body| Self::On(Box::new(body))),
+        }
+    }
+
+    fn schema() -> Json {
+        json!({"anyOf": [{"type": "string", "enum": ["off"]}, PressureBody::schema()]})
+    }
+}
+
 body! {
-    /// Too many different fingerprints behind one address make the limits of the clients behind it smaller.
+    /// Too many different fingerprints behind one address: its clients without a session share one meter per limit.
     struct PressureBody {
         /// How many are too many. Default: 20.
         "fingerprints" => fingerprints: Whole,
         /// Within how long. Default: 10m.
         "window" => window: Span,
-        /// What remains of the limits. Default: 50%.
+        /// What remains of the limits of one client. Default: 50%.
         "squeeze_to" => squeeze_to: Percentage,
+        /// How many clients' worth of these limits the clients without a session share. Default: 5.
+        "share" => share: Whole,
         /// For how long. Default: 1h.
         "for" => length: Span,
     }

@@ -1,7 +1,7 @@
 //! The file as a whole, and its small sections.
 
 use super::{
-    BlocksBody, DescriptorList, EdgeBody, IdentityBody, List, Named, Percentage, PressureBody,
+    BlocksBody, DescriptorList, EdgeBody, IdentityBody, List, Named, Percentage, PressureSetting,
     ReputationBody, RouteBody, ServerBody, SheddingBody, Span, Text, TierBody, Verbatim, body, words,
 };
 
@@ -19,6 +19,8 @@ body! {
         required "tiers" => tiers: Named<TierBody>,
         /// Kinds of requests, by name. The first that matches is the one.
         "routes" => routes: Named<RouteBody>,
+        /// The scope that a key must have for requests that match no route. Default: none.
+        "default_scope" => default_scope: Text,
         /// Limits for those who ask by descriptors, as Envoy does: for each domain, what is counted. Default: none.
         "descriptors" => descriptors: Named<DescriptorList>,
         /// A coarse limit for each address. Default: none.
@@ -27,8 +29,9 @@ body! {
         "reputation" => reputation: ReputationBody,
         /// Blocks for callers that are refused again and again. Default: none.
         "blocks" => blocks: BlocksBody,
-        /// Smaller limits behind addresses with too many fingerprints. Default: none.
-        "pressure" => pressure: PressureBody,
+        /// Shared meters behind addresses with too many fingerprints: its keys, or `off`. Default: on where
+        /// `identity.anonymous` names a tier.
+        "pressure" => pressure: PressureSetting,
         /// Refusals while the upstream cannot keep up, the lowest priorities first. Default: none.
         "shedding" => shedding: SheddingBody,
         /// What is decided while the store cannot be reached.
@@ -51,7 +54,8 @@ body! {
         "cap" => cap: Percentage,
         /// Rate limits: counted locally, open or closed. Default: local.
         "rate" => rate: DegradedRateWord,
-        /// Quotas: counted locally, closed, journalled and settled later, or open. Default: closed.
+        /// Quotas: counted locally, closed, journalled and settled later, or open. With reconcile and open an outage
+        /// has no bound but the rate, and overage_cap is not enforced. Default: closed.
         "quota" => quota: DegradedQuotaWord,
     }
 }

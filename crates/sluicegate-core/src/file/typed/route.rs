@@ -17,7 +17,15 @@ body! {
         /// failed at the upstream, nothing in any case (for upstreams that recognise the key), or as much as any
         /// other. Default: `after_failure`.
         "repeats" => repeats: RepeatsWord,
+        /// Whether upper and lower case are told apart in the path: many frameworks do not, so that `/Admin` reaches
+        /// what `/admin` does. Default: insensitive.
+        "case" => case: CaseWord,
     }
+}
+
+words! {
+    /// Whether upper and lower case are told apart.
+    enum CaseWord { Insensitive = "insensitive", Sensitive = "sensitive" }
 }
 
 words! {

@@ -11,6 +11,10 @@ pub struct Timeouts {
     pub read: Duration,
     /// The next part of a body, in either direction.
     pub idle: Duration,
+    /// The next part of an answer that is an event stream or a gRPC call, from the upstream.
+    pub stream_idle: Duration,
+    /// A whole request, from its head to the last byte of its answer; nothing: no maximum.
+    pub request: Option<Duration>,
     /// The next request on an open connection.
     pub keep_alive: Duration,
     /// The head of a request, from its first byte on.
@@ -24,6 +28,8 @@ impl Timeouts {
     pub const READ_DEFAULT: Duration = Duration::from_secs(60);
     /// A body that stands still for longer than an answer may take is dead.
     pub const IDLE_DEFAULT: Duration = Duration::from_secs(60);
+    /// Streams of events are quiet while nothing happens. One without a heartbeat for an hour is taken to be dead.
+    pub const STREAM_IDLE_DEFAULT: Duration = Duration::from_secs(60 * 60);
     /// Longer than the minute after which load balancers close their end: the side that reuses a connection closes it.
     pub const KEEP_ALIVE_DEFAULT: Duration = Duration::from_secs(75);
     /// A head is a few packets. Who takes longer keeps a connection busy on purpose.
@@ -36,6 +42,8 @@ impl Default for Timeouts {
             connect: Self::CONNECT_DEFAULT,
             read: Self::READ_DEFAULT,
             idle: Self::IDLE_DEFAULT,
+            stream_idle: Self::STREAM_IDLE_DEFAULT,
+            request: None,
             keep_alive: Self::KEEP_ALIVE_DEFAULT,
             header: Self::HEADER_DEFAULT,
         }
@@ -57,6 +65,31 @@ pub struct Maxima {
     pub connections: u32,
     /// The callers without a key that have meters of their own. More share some, so that memory has an end.
     pub clients: u32,
+    /// What one address may take while places run short.
+    pub per_address: PerAddress,
+}
+
+/// What one address, or one /64 of IPv6, may take while places run short.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PerAddress {
+    /// The connections at a time.
+    pub connections: u32,
+    /// The requests in flight at a time.
+    pub requests: u32,
+    /// The handshakes at a time.
+    pub handshakes: u32,
+}
+
+impl PerAddress {
+    /// One address may take this part of the places: three more can do the same before newcomers wait.
+    const DEFAULT_DIVISOR: u32 = 4;
+
+    /// The defaults for this many connections.
+    pub const fn of(connections: u32) -> Self {
+        let part = connections / Self::DEFAULT_DIVISOR;
+        let part = if part == 0 { 1 } else { part };
+        Self { connections: part, requests: part, handshakes: part }
+    }
 }
 
 impl Maxima {
@@ -98,6 +131,7 @@ impl Default for Maxima {
             uri: Self::URI_DEFAULT,
             connections: Self::CONNECTIONS_DEFAULT,
             clients: Self::CLIENTS_DEFAULT,
+            per_address: PerAddress::of(Self::CONNECTIONS_DEFAULT),
         }
     }
 }

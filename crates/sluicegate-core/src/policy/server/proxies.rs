@@ -31,6 +31,46 @@ pub enum ForwardedHeader {
     Forwarded,
 }
 
+/// Headers by which a caller could change what the upstream takes its request for: another method, another path,
+/// another caller. Limits are decided by the request line and the peer, and these headers would dodge them.
+pub const OVERRIDE_HEADERS: [&str; 13] = [
+    "cf-connecting-ip",
+    "cf-connecting-ipv6",
+    "fastly-client-ip",
+    "true-client-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-original-uri",
+    "x-original-url",
+    "x-rewrite-uri",
+    "x-rewrite-url",
+];
+
+/// Which of [`OVERRIDE_HEADERS`] callers may send; none by default.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PassHeaders(Vec<&'static str>);
+
+impl PassHeaders {
+    /// The headers of these names.
+    pub fn new(names: impl IntoIterator<Item = &'static str>) -> Self {
+        Self(names.into_iter().collect())
+    }
+
+    /// Whether a header, in lower case, is removed from the requests of callers.
+    #[inline]
+    pub fn removes(&self, name: &str) -> bool {
+        // Nearly no header begins like that.
+        matches!(
+            name.as_bytes(),
+            [b'x', b'-', ..] | [b'c', b'f', b'-', ..] | [b't', b'r', b'u', ..] | [b'f', b'a', ..]
+        ) && OVERRIDE_HEADERS.contains(&name)
+            && !self.0.contains(&name)
+    }
+}
+
 /// Whether connections to the gateway start with a header of the PROXY protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ProxyProtocol {

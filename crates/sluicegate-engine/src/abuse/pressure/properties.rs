@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use sluicegate_core::policy::{Percent, Pressure};
+use sluicegate_core::policy::Pressure;
 use sluicegate_core::time::{Nanos, Timestamp, Window};
 
 use super::tests::hash;
@@ -15,8 +15,8 @@ fn pressure() -> impl Strategy<Value = Pressure> {
     (1_u32..30, 2_u64..1_000, 1_u32..5_000).prop_map(|(fingerprints, window, length)| Pressure {
         fingerprints,
         window: Window::from_secs(window).unwrap(),
-        squeeze_to: Percent::FULL,
         length: Nanos::from_secs(length),
+        ..Pressure::default()
     })
 }
 
@@ -25,9 +25,6 @@ fn distinct(seen: &[(Timestamp, u64)], within: Nanos, now: Timestamp) -> usize {
     let recent = seen.iter().filter(|(at, _)| now.since(*at) < within);
     recent.map(|(_, fingerprint)| fingerprint).collect::<BTreeSet<_>>().len()
 }
-
-/// How many of these share a bit at the most.
-const SHARED_MAX: usize = 8;
 
 proptest! {
     #[test]
@@ -50,7 +47,8 @@ proptest! {
             if let Squeeze::Until(until) = squeeze {
                 prop_assert!(explained(until), "{until:?} for {needed}");
             }
-            if distinct(&seen, Nanos(pressure.window.as_nanos() / 2), now) >= needed + SHARED_MAX {
+            // The count may be off by a tick of the window, and by two that share their 22 bits.
+            if distinct(&seen, Nanos(pressure.window.as_nanos() / 256 * 254), now) > needed {
                 prop_assert_ne!(squeeze, Squeeze::No);
             }
             prop_assert_eq!(table.look(7, now), squeeze);
@@ -63,8 +61,8 @@ fn what_many_threads_see_is_counted_together() {
     let pressure = Pressure {
         fingerprints: 400,
         window: Window::MINUTE,
-        squeeze_to: Percent::FULL,
         length: Nanos::from_secs(60),
+        ..Pressure::default()
     };
     let table = PressureTable::new(4);
     let (table, pressure) = (&table, &pressure);

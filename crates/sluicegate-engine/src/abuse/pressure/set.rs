@@ -4,7 +4,7 @@ use sluicegate_core::policy::Pressure;
 use sluicegate_core::time::Timestamp;
 
 use super::address::Address;
-use super::{Squeeze, Squeezed};
+use super::{Squeeze, Squeezed, UnknownFingerprints};
 
 const WAYS: usize = 8;
 
@@ -21,6 +21,28 @@ impl Set {
         let known = &mut self.known[at];
         known.note(by, pressure, now);
         if known.until > now { Squeeze::Until(known.until) } else { Squeeze::No }
+    }
+
+    /// As [`Set::note`]: which fingerprints other nodes should know of. In one step, so that of requests at once each
+    /// but the first is told of.
+    pub(super) fn note_unknown(
+        &mut self,
+        address: u64,
+        by: u64,
+        pressure: &Pressure,
+        now: Timestamp,
+    ) -> UnknownFingerprints {
+        let known = self.find(address).map(|at| &self.known[at]).filter(|known| known.until <= now);
+        let unknown = known.map_or_else(UnknownFingerprints::new, |known| known.unknown(by, pressure, now));
+        self.note(address, by, pressure, now);
+        unknown
+    }
+
+    pub(super) fn squeeze(&mut self, address: u64, until: Timestamp) {
+        if let Some(at) = self.find(address) {
+            let known = &mut self.known[at];
+            known.until = known.until.max(until);
+        }
     }
 
     pub(super) fn look(&self, address: u64, now: Timestamp) -> Option<Squeezed> {

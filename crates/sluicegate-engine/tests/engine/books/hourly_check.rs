@@ -71,8 +71,8 @@ fn the_hourly_check_goes_on_with_the_overage_it_has_counted() {
     let lost = Record { kind: Kind::Correction, cost: 0, overage: 9, ..last };
     bed.place.engine.spool().reserve().unwrap().append(&lost);
     let found = check();
-    assert_eq!((found.records, found.drifting, found.units), (1, 1, 9));
-    bed.runtime.block_on(bed.books.repair(None, &Others::new())).unwrap();
+    assert_eq!((found.records, found.drifting, found.units), (1, 2, 18), "by the meter, and by the rule");
+    bed.runtime.block_on(bed.books.repair_and_bill(None, &Others::new())).unwrap();
     assert_eq!(check().drifting, 0);
     // Another month begins with none.
     bed.place.engine.clock().set(at(40 * 24 * HOUR));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sluicegate_core::time::{Nanos, Timestamp};
 use sluicegate_engine::{DecisionId, Finished, Permit};
 
-use super::plans::{TierNumbers, numbers};
+use super::plans::{DAILY, TierNumbers, numbers};
 use super::statement::{LateEnd, RateLog, Statement};
 
 /// How long a slot is held if nobody releases it.
@@ -31,11 +31,15 @@ pub(crate) enum Handle {
 /// A request that was admitted and has not ended.
 pub(crate) struct Held {
     pub(crate) handle: Handle,
+    /// Its decision: that of a free repeat is the first's.
+    id: DecisionId,
     pub(crate) charged_at: Timestamp,
     /// Until when its slot counts.
     pub(crate) slot_until: Timestamp,
     /// What was reserved; 0: a free repeat.
     pub(crate) reserved: u64,
+    /// Whether the tier that it was charged under returns what failed.
+    refunds: bool,
     pub(crate) name: Option<String>,
     /// Its entry in the log of the rate, and the epoch of that log.
     rate_entry: (u64, usize),
@@ -69,10 +73,10 @@ pub(crate) struct Life {
     pub(crate) tier: &'static str,
     pub(crate) statement: Statement,
     pub(crate) open: Vec<Held>,
-    /// Whether anything was charged since the tier or the policy changed last.
-    pub(crate) charged_since_change: bool,
     /// How many requests had another cost in the end, after their period.
     pub(crate) ended_late: u64,
+    /// How many intervals kept the bound of the rate.
+    pub(crate) intervals: u64,
     rate: RateLog,
     rate_epoch: u64,
     names: BTreeMap<String, NameState>,
@@ -88,8 +92,8 @@ impl Life {
             tier,
             statement,
             open: Vec::new(),
-            charged_since_change: true,
             ended_late: 0,
+            intervals: 0,
             rate: RateLog::default(),
             rate_epoch: 0,
             names: BTreeMap::new(),
@@ -100,31 +104,38 @@ impl Life {
         numbers(edition, self.tier)
     }
 
-    /// Whether its quota refuses, by the day, instead of billing by the month.
-    pub(crate) fn is_hard(&self) -> bool {
-        self.tier == "hard"
+    /// Whether its quota is by the day, not by the month.
+    pub(crate) fn is_daily(&self) -> bool {
+        self.tier == DAILY
     }
 
     /// The second in which the period of an instant begins.
     pub(crate) fn period_start(&self, at: Timestamp) -> u64 {
         let days = i64::from(at.as_secs()) / 86_400;
-        let first = if self.is_hard() { days } else { days - i64::from(day_of_month(days)) + 1 };
+        let first = if self.is_daily() { days } else { days - i64::from(day_of_month(days)) + 1 };
         u64::try_from(first * 86_400).unwrap()
     }
 
     /// The second in which the period of an instant ends.
     fn period_end(&self, at: Timestamp) -> u64 {
-        let longest = if self.is_hard() { 1 } else { 31 };
+        let longest = if self.is_daily() { 1 } else { 31 };
         let start = self.period_start(at);
         let beyond = Timestamp::from_secs(u32::try_from(start + longest * 86_400).unwrap());
         self.period_start(beyond)
     }
 
-    /// The numbers of its rate are others now.
-    pub(crate) fn rate_changed(&mut self) {
+    /// Its numbers have changed. With another rate, what was admitted so far kept the bound of the one before.
+    pub(crate) fn changed(&mut self, before: &TierNumbers, edition: usize) {
+        if !before.has_rate_of(&self.numbers(edition)) {
+            self.begin_rate(before);
+        }
+    }
+
+    /// What was admitted so far kept the bound. From now on it is counted anew.
+    pub(crate) fn begin_rate(&mut self, numbers: &TierNumbers) {
+        self.check_rate(numbers);
         self.rate.clear();
         self.rate_epoch += 1;
-        self.charged_since_change = false;
     }
 
     /// How many slots are held.
@@ -150,9 +161,8 @@ impl Life {
         name: Option<String>,
         (edition, now): (usize, Timestamp),
     ) {
-        let (start, included) = (self.period_start(now), self.numbers(edition).quota);
-        self.statement.period(start, included).used += cost;
-        self.charged_since_change = true;
+        let numbers = self.numbers(edition);
+        self.statement.period(self.period_start(now), numbers.included()).used += cost;
         if let Some(name) = &name {
             let new = NameState { first: id, since: now, open: 0, free: 0, delivered: false };
             let lives = |state: &&mut NameState| now.as_secs() - state.since.as_secs() < NAME_LIVES_S;
@@ -161,29 +171,37 @@ impl Life {
                 None => drop(self.names.insert(name.clone(), NameState { open: 1, ..new })),
             }
         }
-        self.hold(handle, cost, cost, name, now);
+        self.hold((handle, id), (cost, cost), !numbers.refuses(), name, now);
     }
 
     /// A request was admitted as a free repeat.
     pub(crate) fn repeated(&mut self, handle: Handle, cost: u64, name: String, now: Timestamp) {
         let state = self.names.get_mut(&name).unwrap();
+        let first = state.first;
         (state.open, state.free) = (state.open + 1, state.free + 1);
-        self.hold(handle, 0, cost, Some(name), now);
+        self.hold((handle, first), (0, cost), false, Some(name), now);
     }
 
     /// A service has asked again for what it was admitted before: it holds the slot of the first once more.
     pub(crate) fn rejoined(&mut self, cost: u64, name: &str, now: Timestamp) -> Option<&mut Held> {
-        self.rate.admit(now.as_nanos(), cost);
+        self.rate.admit(instant(now), cost);
         self.open.iter_mut().find(|held| held.name.as_deref() == Some(name))
     }
 
-    fn hold(&mut self, handle: Handle, reserved: u64, cost: u64, name: Option<String>, now: Timestamp) {
-        let rate_entry = (self.rate_epoch, self.rate.admit(now.as_nanos(), cost));
+    fn hold(
+        &mut self,
+        (handle, id): (Handle, DecisionId),
+        (reserved, cost): (u64, u64),
+        refunds: bool,
+        name: Option<String>,
+        now: Timestamp,
+    ) {
+        let rate_entry = (self.rate_epoch, self.rate.admit(instant(now), cost));
         let slot_until = match &handle {
             Handle::Process(_) => now.plus(Nanos::from_secs(LEASE_S)),
             Handle::Service { ends, .. } => *ends,
         };
-        self.open.push(Held { handle, charged_at: now, slot_until, reserved, name, rate_entry });
+        self.open.push(Held { handle, id, charged_at: now, slot_until, reserved, refunds, name, rate_entry });
     }
 
     /// A permit was finished.
@@ -196,18 +214,17 @@ impl Life {
 
     /// A request has ended and cost `settled`; `failed`: its upstream failed it.
     pub(crate) fn ended(&mut self, held: &Held, settled: u64, failed: bool, edition: usize, now: Timestamp) {
-        let refunded = failed && !self.is_hard() && held.reserved > 0;
+        let refunded = failed && held.refunds && held.reserved > 0;
         let settled = if refunded { 0 } else { settled };
         if let Some(name) = &held.name {
-            self.end_name(name, held.reserved > 0 && settled == 0, failed);
+            self.end_name(name, held.id, held.reserved > 0 && settled == 0, failed);
         }
         if held.reserved == 0 || settled == held.reserved {
             return;
         }
-        let (start, included) = (self.period_start(held.charged_at), numbers(edition, self.tier).quota);
+        let (start, included) = (self.period_start(held.charged_at), self.numbers(edition).included());
         let start_now = self.period_start(now);
         if start == start_now {
-            self.charged_since_change = true;
             let period = self.statement.period(start, included);
             period.used = period.used + settled - held.reserved;
         } else {
@@ -215,29 +232,30 @@ impl Life {
             let more = settled.cast_signed() - held.reserved.cast_signed();
             let (end, now) = (self.period_end(held.charged_at), now.as_secs().into());
             let late = LateEnd { start, end, now, start_now, included, more };
-            self.charged_since_change |= self.statement.end_late(late);
+            self.statement.end_late(late);
             self.ended_late += 1;
         }
         if settled > held.reserved {
-            self.rate.exceed(now.as_nanos(), settled - held.reserved);
+            self.rate.exceed(instant(now), settled - held.reserved);
         } else if !refunded && held.rate_entry.0 == self.rate_epoch {
             self.rate.lower(held.rate_entry.1, settled);
         }
     }
 
-    /// A call was more than a peek: the store knows the plan that is in force. One that bills nothing changes nothing.
+    /// A call was more than a peek: the store knows the plan that is in force.
     pub(crate) fn noticed(&mut self, edition: usize, now: Timestamp) {
-        if !self.is_hard() {
-            self.statement.notice(self.period_start(now), self.numbers(edition).quota);
-        }
+        self.statement.notice(self.period_start(now), self.numbers(edition).included());
     }
 
-    fn end_name(&mut self, name: &str, forgotten: bool, failed: bool) {
-        if forgotten {
+    /// An attempt under a name has ended. With the charge that the name stands for, the name is forgotten; another
+    /// attempt that was charged and got its charge back has delivered nothing.
+    fn end_name(&mut self, name: &str, id: DecisionId, refunded: bool, failed: bool) {
+        let Some(state) = self.names.get_mut(name) else { return };
+        if refunded && state.first == id {
             self.names.remove(name);
-        } else if let Some(state) = self.names.get_mut(name) {
+        } else {
             state.open = state.open.saturating_sub(1);
-            state.delivered |= !failed;
+            state.delivered |= !failed && !refunded;
         }
     }
 
@@ -260,11 +278,20 @@ impl Life {
     }
 
     /// That every interval kept the bound of the rate.
-    pub(crate) fn check_rate(&self, edition: usize) {
-        let TierNumbers { burst, per_second, .. } = self.numbers(edition);
-        let violation = self.rate.violation(burst, per_second);
-        assert_eq!(violation, None, "{}: from, to and amount, with {burst} + {per_second}/s", self.account);
+    pub(crate) fn check_rate(&mut self, numbers: &TierNumbers) {
+        let TierNumbers { burst, per_second, .. } = *numbers;
+        match self.rate.check(burst, per_second) {
+            Ok(checked) => self.intervals += checked,
+            Err((from, to, amount)) => {
+                panic!("{}: {amount} from {from} to {to}, with {burst} + {per_second}/s", self.account)
+            }
+        }
     }
+}
+
+/// An instant that is known exactly.
+fn instant(at: Timestamp) -> (u64, u64) {
+    (at.as_nanos(), at.as_nanos())
 }
 
 /// The day of the month of a day since 1970, counted from 1.

@@ -19,12 +19,15 @@ use sluicegate_testkit::dice::Dice;
 use tempfile::TempDir;
 
 use super::life::{Handle, Life, NamedBy};
-use super::plans::{EDITIONS_COUNT, policy_text};
+use super::plans::{DAILY, EDITIONS_COUNT, MONTHLY, numbers, policy_text};
 use super::sums::Sums;
 use crate::place::{NOW, copy_dir, costing, policy, request, wait, writer};
 
 const SECRET: &[u8] = b"a secret of tests";
-const YEAR_S: u32 = 365 * 86_400;
+const YEAR_S: i64 = 365 * 86_400;
+const DAY_S: i64 = 86_400;
+/// How long a step of the wall clock lasts until it is followed.
+const HOLD: Nanos = Nanos::from_secs(600);
 
 thread_local! {
     /// What the clocks of the machine say, also to a process that starts.
@@ -37,6 +40,15 @@ fn clock(not_before: Timestamp) -> Clock {
     Clock::manual(READING.get(), not_before)
 }
 
+/// A wall clock that shows another time.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    ahead_s: i64,
+    since: Nanos,
+    /// Whether it lasts. If not, the clock is right again before it is followed.
+    lasts: bool,
+}
+
 /// A node and all its accounts.
 pub(crate) struct World {
     engine: Arc<Engine>,
@@ -44,6 +56,9 @@ pub(crate) struct World {
     dice: Dice,
     edition: usize,
     now: Timestamp,
+    /// Time that has passed, whatever the wall clock shows.
+    monotonic: Nanos,
+    step: Option<Step>,
     lives: Vec<Life>,
     /// Admitted, refused, repeated for free, ended, killed or restarted: that none of it is missing from a run.
     pub(crate) counts: BTreeMap<&'static str, u64>,
@@ -60,11 +75,13 @@ impl World {
             dice: Dice::new(seed),
             edition: 0,
             now: NOW,
+            monotonic: Nanos(0),
+            step: None,
             lives: Vec::new(),
             counts: BTreeMap::new(),
         };
         for number in 0..lives {
-            let tier = ["small", "large", "hard"][number % 3];
+            let tier = MONTHLY.get(number % 4).copied().unwrap_or(DAILY);
             let life = world.customer(format!("life-{number}"), tier);
             world.lives.push(life);
         }
@@ -99,14 +116,17 @@ impl World {
                 2..4 => self.restart(),
                 4..20 => self.reload(),
                 20..30 => self.step_clock(),
-                30..50 => self.pass_days(),
+                30..33 => self.follow_step(),
+                33..50 => self.pass_days(),
                 _ => self.turn(),
             }
         }
         self.check_ledger();
-        self.lives.iter().for_each(|life| life.check_rate(self.edition));
-        *self.counts.entry("ended late").or_default() +=
-            self.lives.iter().map(|life| life.ended_late).sum::<u64>();
+        for life in &mut self.lives {
+            life.check_rate(&life.numbers(self.edition));
+            *self.counts.entry("ended late").or_default() += life.ended_late;
+            *self.counts.entry("rate intervals").or_default() += life.intervals;
+        }
     }
 
     /// One account does a few things in a row.
@@ -115,15 +135,15 @@ impl World {
         let mut life = self.lives.swap_remove(number);
         for _ in 0..=self.dice.below(8) {
             let pause = Nanos(self.dice.below(3) * self.dice.below(900_000_000));
-            self.advance(pause, 0);
+            self.advance(pause);
             life.abandon_old(self.now);
             match self.dice.below(20) {
                 0..11 => self.charge(&mut life),
                 11..16 => self.finish(&mut life),
                 16 => self.renew(&mut life),
                 17 => self.finish_again(&mut life),
-                18 => self.change_tier(&mut life),
-                _ => self.advance(Nanos::from_secs(20), 0),
+                18 if self.dice.below(3) == 0 => self.change_tier(&mut life),
+                _ => self.advance(Nanos::from_secs(20)),
             }
             self.check(&mut life);
         }
@@ -135,7 +155,7 @@ impl World {
         let (name, by) = match self.dice.below(4) {
             // Always with the same cost: with another it is a conflict.
             0 => (Some(format!("service-{cost}")), NamedBy::Service),
-            1 if life.is_hard() => (Some(format!("caller-{cost}")), NamedBy::Caller),
+            1 => (Some(format!("caller-{cost}")), NamedBy::Caller),
             _ => (None, NamedBy::Service),
         };
         let repeats = name.as_deref().and_then(|name| life.repeats(name, by, self.now));
@@ -193,7 +213,7 @@ impl World {
         self.count("admitted");
         let numbers = life.numbers(self.edition);
         assert!(life.slots(self.now) < numbers.slots, "{}: more slots than there are", life.account);
-        if life.is_hard() {
+        if numbers.refuses() {
             let (used, _) = life.statement.totals(life.period_start(self.now));
             assert!(used + cost <= numbers.quota, "{}: {used} + {cost} of {}", life.account, numbers.quota);
         }
@@ -216,9 +236,9 @@ impl World {
         let (used, _) = life.statement.totals(life.period_start(self.now));
         match denial.error {
             ErrorCode::ConcurrencyLimited => assert!(life.slots(self.now) >= numbers.slots),
-            ErrorCode::QuotaExceeded => assert!(life.is_hard() && !repeats && used + cost > numbers.quota),
+            ErrorCode::QuotaExceeded => assert!(numbers.refuses() && !repeats && used + cost > numbers.quota),
             ErrorCode::RateLimited => {
-                self.advance(denial.retry_after, 0);
+                self.advance(denial.retry_after);
                 let peek = CallerRequest { purpose: Purpose::Peek, ..*asked };
                 let again = self.engine.decide(&peek, self.now).answer;
                 let refuses =
@@ -285,74 +305,105 @@ impl World {
         }
     }
 
+    /// Moves the account to another tier, now and then back before it asks for anything.
     fn change_tier(&mut self, life: &mut Life) {
-        // Back before anything was charged is no change, which the statement does not know.
-        if life.is_hard() || !life.charged_since_change {
+        if life.is_daily() {
             return;
         }
-        life.tier = if life.tier == "small" { "large" } else { "small" };
-        let tier = TierName::new(life.tier).unwrap();
-        wait(self.engine.directory().set_tier(&life.account, tier, &writer())).unwrap();
-        life.rate_changed();
+        let before = life.tier;
+        let tier = *self.dice.pick(&MONTHLY);
+        self.move_to(life, tier);
+        if self.dice.below(3) == 0 {
+            self.move_to(life, before);
+            self.count("changes taken back");
+        }
+    }
+
+    fn move_to(&mut self, life: &mut Life, tier: &'static str) {
+        let before = life.numbers(self.edition);
+        life.tier = tier;
+        let name = TierName::new(tier).unwrap();
+        wait(self.engine.directory().set_tier(&life.account, name, &writer())).unwrap();
+        life.changed(&before, self.edition);
         self.count("tier changes");
     }
 
+    /// Another edition, now and then the one before again.
     fn reload(&mut self) {
-        // A change that is taken back before anything was charged is none, which the statement does not know.
-        self.advance(Nanos::from_secs(2 * 86_400), 0);
-        let mut lives = std::mem::take(&mut self.lives);
-        for life in lives.iter_mut().filter(|life| !life.is_hard() && !life.charged_since_change) {
-            life.abandon_old(self.now);
-            let asked = CallerRequest { front: Front::Gateway, ..costing(request(&life.key), 1) };
-            let mut decision = self.engine.decide(&asked, self.now);
-            // Its slots may be held for a day.
-            let Some(permit) = decision.permit.take() else { continue };
-            self.admitted(life, &decision, 1);
-            life.charged(Handle::Process(permit), (decision.id, 1), None, (self.edition, self.now));
+        self.put_into_force((self.edition + 1) % EDITIONS_COUNT);
+        if self.dice.below(3) == 0 {
+            self.put_into_force((self.edition + EDITIONS_COUNT - 1) % EDITIONS_COUNT);
+            self.count("changes taken back");
         }
-        self.lives = lives;
-        self.edition = (self.edition + 1) % EDITIONS_COUNT;
-        self.engine.reload(policy(&policy_text(self.edition))).unwrap();
-        self.lives.iter_mut().for_each(Life::rate_changed);
+    }
+
+    fn put_into_force(&mut self, edition: usize) {
+        let before = self.edition;
+        self.edition = edition;
+        self.engine.reload(policy(&policy_text(edition))).unwrap();
+        for life in &mut self.lives {
+            life.changed(&numbers(before, life.tier), edition);
+        }
         self.count("reloads");
     }
 
     /// The wall clock is wrong for a while; time goes on as if it were not.
     fn step_clock(&mut self) {
-        let step = if self.dice.below(2) == 0 { i64::from(2 * YEAR_S) } else { -7_200 };
+        let ahead_s = *self.dice.pick(&[2 * YEAR_S, 3 * DAY_S, -7_200]);
+        self.step = Some(Step { ahead_s, since: self.monotonic, lasts: false });
         for _ in 0..3 {
-            self.advance(Nanos::from_secs(1), step);
             self.turn();
         }
-        self.advance(Nanos::from_secs(1), 0);
+        self.step = None;
+        self.advance(Nanos::from_secs(1));
         self.count("clock steps");
+    }
+
+    /// The wall clock is ahead, and stays there: after a while it is followed.
+    fn follow_step(&mut self) {
+        let ahead_s = *self.dice.pick(&[7_200, 2 * DAY_S, 40 * DAY_S]);
+        self.step = Some(Step { ahead_s, since: self.monotonic, lasts: true });
+        self.advance(Nanos(0));
+        while self.step.is_some() {
+            self.turn();
+            self.advance(Nanos::from_secs(60));
+        }
+        self.count("steps followed");
     }
 
     /// Half a day to twenty days pass.
     fn pass_days(&mut self) {
         let half_days = 1 + u32::try_from(self.dice.below(3) * self.dice.below(20)).unwrap();
-        self.advance(Nanos::from_secs(half_days * 43_200), 0);
+        self.advance(Nanos::from_secs(half_days * 43_200));
     }
 
-    /// Time passes. The wall clock is so many seconds ahead of it.
-    fn advance(&mut self, by: Nanos, wall_ahead_s: i64) {
+    /// Time passes.
+    fn advance(&mut self, by: Nanos) {
         self.now = self.now.plus(by);
-        let monotonic = self.now.since(NOW);
-        let wall_s = i64::from(self.now.as_secs()) + wall_ahead_s;
-        let wall = match wall_ahead_s {
-            0 => self.now,
-            _ => Timestamp::from_secs(u32::try_from(wall_s).unwrap()),
-        };
-        READING.set(Reading { wall, monotonic, boottime: monotonic, store: None });
+        self.monotonic = Nanos(self.monotonic.0 + by.0);
+        let has_lasted = self.step.filter(|step| self.monotonic.0 - step.since.0 >= HOLD.0);
+        if let Some(step) = has_lasted {
+            self.step = None;
+            if step.lasts {
+                self.now = self.now.plus(Nanos::from_secs(u32::try_from(step.ahead_s).unwrap()));
+            }
+        }
+        let ahead_ns = self.step.map_or(0, |step| step.ahead_s * 1_000_000_000);
+        let wall = Timestamp::from_nanos(self.now.as_nanos().checked_add_signed(ahead_ns).unwrap());
+        READING.set(Reading { wall, monotonic: self.monotonic, boottime: self.monotonic, store: None });
         self.engine.clock().read(READING.get());
-        self.engine.clock().follow();
-        assert_eq!(self.engine.now(), self.now, "a wrong wall clock moved the time");
+        self.engine.follow_clock();
+        assert_eq!(self.engine.now(), self.now, "time goes on by what is plausible: {:?}", self.step);
     }
 
     fn kill(&mut self) {
         let copy = tempfile::tempdir().unwrap();
         copy_dir(self.dir.path(), copy.path());
         self.dir = Arc::new(copy);
+        for life in &mut self.lives {
+            // What free repeats took is not recorded, and lost.
+            life.begin_rate(&life.numbers(self.edition));
+        }
         self.reopen();
         self.count("kills");
     }
@@ -382,7 +433,7 @@ impl World {
         let limit = |axis: Axis| decision.limits.iter().find(|limit| limit.axis == axis).unwrap();
         let quota = limit(Axis::Quota);
         let (used, overage) = life.statement.totals(life.period_start(self.now));
-        let overage = if life.is_hard() { 0 } else { overage };
+        let overage = if life.numbers(self.edition).refuses() { 0 } else { overage };
         assert_eq!((quota.used, quota.overage), (used, overage), "{} at {:?}", life.account, self.now);
         assert_eq!(limit(Axis::Concurrency).used, life.slots(self.now) as u64, "slots of {}", life.account);
     }
@@ -393,10 +444,7 @@ impl World {
         self.engine.spool().read(Position(0), |_, record| sums.add(record)).unwrap();
         for life in &self.lives {
             let serial = wait(self.engine.directory().account(&life.account)).unwrap().unwrap().serial;
-            let mut expected = life.statement.all();
-            if life.is_hard() {
-                expected.values_mut().for_each(|(_, overage)| *overage = 0);
-            }
+            let expected = life.statement.all();
             assert_eq!(sums.of(serial, |at| life.period_start(at)), expected, "{}", life.account);
         }
     }

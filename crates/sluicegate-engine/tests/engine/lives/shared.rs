@@ -257,7 +257,7 @@ impl Life {
     }
 
     fn period(&mut self, edition: usize) -> &mut Period {
-        self.statement.period(0, INCLUDED[edition][self.tier])
+        self.statement.period(0, Some(INCLUDED[edition][self.tier]))
     }
 
     async fn charge(&mut self, engines: &[Arc<Engine>], edition: usize) {

@@ -10,8 +10,8 @@ const KEPT_FOR_S: u64 = 48 * 3_600;
 pub(crate) struct Period {
     /// What the meter counts in it.
     pub(crate) used: u64,
-    /// What the plan of the last call includes.
-    included: u64,
+    /// What the plan of the last call includes. Nothing: it bills nothing.
+    included: Option<u64>,
     /// The overage that was recorded before the last change of `included`, and what was used then.
     recorded: u64,
     used_at_change: u64,
@@ -22,7 +22,8 @@ pub(crate) struct Period {
 
 impl Period {
     pub(crate) fn overage(&self) -> u64 {
-        self.recorded + self.used.saturating_sub(self.included.max(self.used_at_change))
+        let billed_from = |included: u64| included.max(self.used_at_change);
+        self.recorded + self.included.map_or(0, |included| self.used.saturating_sub(billed_from(included)))
     }
 
     /// What the ledger says that was used and over.
@@ -32,7 +33,7 @@ impl Period {
     }
 
     /// From now on, so much is included.
-    fn change_included(&mut self, included: u64) {
+    fn change_included(&mut self, included: Option<u64>) {
         if self.included != included {
             (self.recorded, self.used_at_change) = (self.overage(), self.used);
             self.included = included;
@@ -58,14 +59,14 @@ pub(crate) struct LateEnd {
     /// The instant, and when its period began. The plan of now includes so much.
     pub(crate) now: u64,
     pub(crate) start_now: u64,
-    pub(crate) included: u64,
+    pub(crate) included: Option<u64>,
     /// How much more it cost.
     pub(crate) more: i64,
 }
 
 impl Statement {
     /// The period that begins then, in which something is charged or corrected. The plan in force includes so much.
-    pub(crate) fn period(&mut self, start: u64, included: u64) -> &mut Period {
+    pub(crate) fn period(&mut self, start: u64, included: Option<u64>) -> &mut Period {
         if self.last != Some(start) {
             let says_something = |start: &u64| self.totals(*start) != (0, 0);
             self.previous = self.last.filter(says_something).or(self.previous);
@@ -78,7 +79,7 @@ impl Statement {
 
     /// The store has seen that a plan which includes so much is in force, in the period that begins then. A change
     /// that it sees after the end of a period leaves that as it was.
-    pub(crate) fn notice(&mut self, start: u64, included: u64) {
+    pub(crate) fn notice(&mut self, start: u64, included: Option<u64>) {
         let last = self.last.and_then(|last| self.periods.get(&last));
         if last.is_some_and(|last| last.included != included) {
             self.period(start, included);
@@ -87,14 +88,14 @@ impl Statement {
 
     /// A request has ended after the period of its charge. That takes it as its last call left it, if it is one of the
     /// last two in which something was used and not over for long; a later change of the plan does not concern it.
-    /// Otherwise an excess counts now, and nothing is given back. Says whether it counts now.
-    pub(crate) fn end_late(&mut self, end: LateEnd) -> bool {
+    /// Otherwise an excess counts now, and nothing is given back.
+    pub(crate) fn end_late(&mut self, end: LateEnd) {
         let LateEnd { start, more, .. } = end;
         let is_known = [self.last, self.previous].contains(&Some(start)) && self.totals(start) != (0, 0);
         if is_known && end.now < end.end + KEPT_FOR_S {
             let period = self.periods.entry(start).or_default();
             period.used = period.used.checked_add_signed(more).unwrap();
-            return false;
+            return;
         }
         let (mut over, excess) = (0, u64::try_from(more).unwrap_or(0));
         if excess > 0 {
@@ -106,7 +107,6 @@ impl Statement {
         }
         let period = self.periods.entry(start).or_default();
         period.late = (period.late.0 + more, period.late.1 + over);
-        excess > 0
     }
 
     /// What was used and what was over in the period that begins then.
@@ -125,43 +125,54 @@ impl Statement {
 /// ends with an admission.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RateLog {
-    /// When, how much, and whether it was an admission. An excess counts when it was charged.
-    events: Vec<(u64, u64, bool)>,
+    events: Vec<RateEvent>,
+}
+
+/// Something that was charged. An excess counts when it is charged.
+#[derive(Clone, Copy, Debug)]
+struct RateEvent {
+    /// The nanoseconds between which it happened.
+    between: (u64, u64),
+    cost: u64,
+    is_admission: bool,
 }
 
 impl RateLog {
-    /// A request was admitted at this nanosecond. Its number is for [`RateLog::lower`].
-    pub(crate) fn admit(&mut self, at_ns: u64, cost: u64) -> usize {
-        self.events.push((at_ns, cost, true));
+    /// A request was admitted between these nanoseconds. Its number is for [`RateLog::lower`].
+    pub(crate) fn admit(&mut self, between: (u64, u64), cost: u64) -> usize {
+        self.events.push(RateEvent { between, cost, is_admission: true });
         self.events.len() - 1
     }
 
     /// A request cost so much more than was reserved.
-    pub(crate) fn exceed(&mut self, at_ns: u64, excess: u64) {
-        self.events.push((at_ns, excess, false));
+    pub(crate) fn exceed(&mut self, between: (u64, u64), excess: u64) {
+        self.events.push(RateEvent { between, cost: excess, is_admission: false });
     }
 
     /// A request cost only so much.
     pub(crate) fn lower(&mut self, number: usize, cost: u64) {
-        self.events[number].1 = cost;
+        self.events[number].cost = cost;
     }
 
     pub(crate) fn clear(&mut self) {
         self.events.clear();
     }
 
-    /// The interval that exceeds the bound, if there is one: from, to, how much.
-    pub(crate) fn violation(&self, burst: u64, per_second: u64) -> Option<(u64, u64, u64)> {
-        for (first, (from, ..)) in self.events.iter().enumerate() {
+    /// Checks every interval that ends with an admission, and says how many there are. The first that exceeds the bound
+    /// is an error: from, to, how much.
+    pub(crate) fn check(&self, burst: u64, per_second: u64) -> Result<u64, (u64, u64, u64)> {
+        let mut checked = 0;
+        for (first, RateEvent { between: (from, _), .. }) in self.events.iter().enumerate() {
             let mut total = 0;
-            for (to, cost, admitted) in &self.events[first..] {
+            for RateEvent { between: (_, to), cost, is_admission } in &self.events[first..] {
                 total += cost;
                 let earned = u128::from(to - from) * u128::from(per_second) / 1_000_000_000;
-                if *admitted && u128::from(total) > u128::from(burst) + earned {
-                    return Some((*from, *to, total));
+                if *is_admission && u128::from(total) > u128::from(burst) + earned {
+                    return Err((*from, *to, total));
                 }
+                checked += u64::from(*is_admission);
             }
         }
-        None
+        Ok(checked)
     }
 }

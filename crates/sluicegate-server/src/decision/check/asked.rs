@@ -69,7 +69,10 @@ impl<'b> Object<'b> for Check<'b> {
             (Some(_), Some(_), _) => Some(("service_token", ONE)),
             // Where a caller with a key comes from counts. What else it has says nothing that its key does not.
             (Some(_), _, Some(client)) | (_, Some(_), Some(client)) if !client.is_only_an_address() => {
-                Some(("client", "may hold nothing but \"ip\" where the caller has a key or a token."))
+                Some((
+                    "client",
+                    "may hold nothing but \"ip\" and the header \"origin\" where the caller has a key or a token.",
+                ))
             }
             _ => None,
         }
@@ -83,6 +86,7 @@ impl Check<'_> {
     /// The request to be decided on.
     pub(in crate::decision) fn request(&self) -> CallerRequest<'_> {
         let credential = match (&self.key, &self.service_token, &self.client) {
+            (Some(key), _, Some(client)) => Credential::KeyFrom { key, headers: &client.headers },
             (Some(key), ..) => Credential::Key(key),
             (_, Some(token), _) => Credential::ServiceToken(token),
             (.., Some(client)) => Credential::Nothing { headers: &client.headers },

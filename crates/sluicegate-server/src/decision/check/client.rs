@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use http::header::COOKIE;
+use http::header::{COOKIE, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::de::MapAccess;
 
@@ -22,9 +22,9 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Whether nothing is said of it but where it comes from.
+    /// Whether nothing is said of it but where it comes from: its address, and its web page.
     pub(super) fn is_only_an_address(&self) -> bool {
-        self.headers.is_empty()
+        self.headers.keys().all(|name| name == ORIGIN)
     }
 }
 

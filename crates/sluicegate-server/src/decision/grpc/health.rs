@@ -11,8 +11,8 @@ use super::{Reply, draining, frame, reply};
 use crate::listen::Peer;
 
 /// The paths of the calls.
-pub(super) const CHECK: &str = "/grpc.health.v1.Health/Check";
-pub(super) const WATCH: &str = "/grpc.health.v1.Health/Watch";
+pub(in crate::decision) const CHECK: &str = "/grpc.health.v1.Health/Check";
+pub(in crate::decision) const WATCH: &str = "/grpc.health.v1.Health/Watch";
 
 /// The services whose health is asked for by name. No name at all means the server.
 const SERVICES: [&str; 3] =

@@ -14,6 +14,7 @@ use sluicegate_engine::Engine;
 
 use super::message::ratelimit::{RateLimitDescriptor, RateLimitRequest, RateLimitResponse};
 use super::status::{Code, Status};
+use crate::access::Grant;
 use asked::Asked;
 
 /// The path of the call.
@@ -27,6 +28,7 @@ const ENTRIES_MAX: usize = 20;
 
 pub(super) async fn should_rate_limit(
     engine: &Engine,
+    grant: &Grant,
     request: RateLimitRequest,
 ) -> Result<RateLimitResponse, Status> {
     check(&request)?;
@@ -35,9 +37,11 @@ pub(super) async fn should_rate_limit(
     // All are understood before any is settled: a call that is half wrong charges nothing.
     let mut asked = Vec::with_capacity(request.descriptors.len());
     for descriptor in &request.descriptors {
-        asked.push(Asked::of(engine, policy.policy(), &request, descriptor)?);
+        let one = Asked::of(engine, policy.policy(), &request, descriptor)?;
+        one.check_allowed(grant)?;
+        asked.push(one);
     }
-    let outcomes = settle::all(engine, &asked, now).await?;
+    let outcomes = settle::all(engine, &asked, grant.actor(), now).await?;
     Ok(answer::of(&outcomes, policy.policy(), now))
 }
 

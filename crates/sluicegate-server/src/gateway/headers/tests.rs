@@ -35,7 +35,9 @@ fn forwarded_in(
     let trusted = trusted.iter().map(|text| Network::parse(text).unwrap()).collect();
     let mut parts = parts(headers);
     let upgrade = upgrade(&parts);
-    toward_upstream(&mut parts, upgrade, peer, &Proxies { trusted, header });
+    let proxies = Proxies { trusted, header };
+    let filter = CallerFilter::of(peer, &proxies, &Arc::default());
+    toward_upstream(&mut parts, upgrade, peer, &proxies, &filter);
     let mut lines: Vec<String> = parts
         .headers
         .iter()
@@ -187,7 +189,9 @@ fn an_answer_leaves_behind_what_belongs_to_its_connection() {
         ("keep-alive", "timeout=5"),
         ("transfer-encoding", "chunked"),
         ("upgrade", "h2c"),
-        ("x-sluicegate-of", "upstream"),
+        ("x-sluicegate-mode", "degraded"),
+        ("x-quota-remaining", "1000000"),
+        ("x-ratelimit-remaining", "1"),
         ("x-kept", "1"),
     ] {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
@@ -195,5 +199,43 @@ fn an_answer_leaves_behind_what_belongs_to_its_connection() {
     toward_caller(&mut headers);
     let mut left: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
     left.sort_unstable();
-    assert_eq!(left, ["x-kept", "x-sluicegate-of"]);
+    assert_eq!(left, ["x-kept", "x-ratelimit-remaining"]);
+}
+
+#[test]
+fn headers_that_could_dodge_a_route_pass_from_trusted_proxies_alone() {
+    let sent = [
+        ("host", "a"),
+        ("x-http-method-override", "DELETE"),
+        ("x-original-url", "/admin"),
+        ("accept", "*/*"),
+    ];
+    let stranger = peer("203.0.113.9:5");
+    let left = |trusted: &[&str]| {
+        let lines = forwarded(&sent, Some(&stranger), trusted);
+        lines.iter().filter(|line| line.starts_with("x-http") || line.starts_with("x-orig")).count()
+    };
+    assert_eq!((left(&[]), left(&["203.0.113.0/24"])), (0, 2));
+}
+
+#[test]
+fn trailers_say_nothing_that_headers_may_not() {
+    let mut trailers = HeaderMap::new();
+    for name in [
+        "x-sluicegate-account",
+        "x_sluicegate_account",
+        "x-forwarded-for",
+        "forwarded",
+        "x-real-ip",
+        "cf-connecting-ip",
+        "x-http-method-override",
+        "host",
+        "content-length",
+        "transfer-encoding",
+        "x-checksum",
+    ] {
+        trailers.insert(HeaderName::from_static(name), HeaderValue::from_static("1"));
+    }
+    CallerFilter::Untrusted(Arc::default()).clean_trailers(&mut trailers);
+    assert_eq!(trailers.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["x-checksum"]);
 }

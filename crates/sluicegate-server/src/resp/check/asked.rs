@@ -107,6 +107,11 @@ impl<'b> Check<'b> {
         Ok(())
     }
 
+    /// Whether the caller is named without a credential of its own.
+    pub(super) fn is_vouched_for(&self) -> bool {
+        self.account.is_some() || self.tier.is_some()
+    }
+
     /// The request to be decided on.
     pub(super) fn request(&self) -> CallerRequest<'_> {
         let credential = match (self.key, self.service_token, self.account) {

@@ -89,6 +89,8 @@ impl Said {
 pub(crate) struct Client {
     connection: SendRequest<Full<Bytes>>,
     pub(crate) transcript: String,
+    /// The token of the port.
+    pub(crate) bearer: Option<String>,
 }
 
 impl Client {
@@ -100,16 +102,19 @@ impl Client {
         let stream = TcpStream::connect(address).await.unwrap();
         let (connection, driver) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
         tokio::spawn(driver);
-        Self { connection, transcript: String::new() }
+        Self { connection, transcript: String::new(), bearer: None }
     }
 
     /// Sends these bytes as the body of a call.
     pub(crate) async fn send(&self, path: &str, body: Vec<u8>) -> Ended {
         let request = Request::post(format!("http://sluicegate/{path}"))
             .header("content-type", "application/grpc")
-            .header("te", "trailers")
-            .body(Full::new(Bytes::from(body)))
-            .unwrap();
+            .header("te", "trailers");
+        let request = match &self.bearer {
+            None => request,
+            Some(token) => request.header("authorization", format!("Bearer {token}")),
+        };
+        let request = request.body(Full::new(Bytes::from(body))).unwrap();
         let (head, body) = self.connection.clone().send_request(request).await.unwrap().into_parts();
         let collected = body.collect().await.unwrap();
         let trailers = collected.trailers().cloned().unwrap_or_default();

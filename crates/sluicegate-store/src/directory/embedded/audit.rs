@@ -44,7 +44,7 @@ pub(super) fn enter<R: Audited>(
     insert(connection, by, action, after.target(), says)
 }
 
-fn insert(
+pub(super) fn insert(
     connection: &Connection,
     by: &Writer,
     action: Action,

@@ -9,6 +9,7 @@ use parking_lot::RwLock;
 
 use crate::directory::account::Account;
 use crate::directory::key::Key;
+use crate::directory::limited::LimitedKeys;
 use crate::key_text::KeyId;
 
 const SHARDS: usize = 64;
@@ -158,11 +159,14 @@ pub(super) struct Index {
     /// Administrators choose these, perhaps at a customer's wish: a keyed hash.
     by_id: Shards<ByAccountId, RandomState>,
     by_serial: Shards<BySerial, OwnState>,
+    /// Those of the keys that have limits of their own.
+    pub(super) limited: LimitedKeys,
 }
 
 impl Index {
     pub(super) fn new() -> Self {
-        Self { keys: Shards::new(), by_id: Shards::new(), by_serial: Shards::new() }
+        let limited = LimitedKeys::default();
+        Self { keys: Shards::new(), by_id: Shards::new(), by_serial: Shards::new(), limited }
     }
 
     /// Makes room for what is about to be loaded.
@@ -185,6 +189,7 @@ impl Index {
     }
 
     pub(super) fn enter_key(&self, key: Arc<Key>) {
+        self.limited.enter(&key);
         self.keys.enter(ByKeyId(key));
     }
 
@@ -194,6 +199,9 @@ impl Index {
     }
 
     pub(super) fn remove_key(&self, id: KeyId) {
+        if let Some(key) = self.key(id) {
+            self.limited.remove(&key);
+        }
         self.keys.remove(&id);
     }
 

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use rusqlite::Connection;
 use sluicegate_core::time::{Nanos, Timestamp};
@@ -15,7 +16,8 @@ use crate::directory::Scopes;
 use crate::directory::audited::Action;
 use crate::directory::error::{What, WriteError};
 use crate::directory::key::{Key, Previous};
-use crate::directory::record::{KeyRecord, NewKey, Writer};
+use crate::directory::record::{KeyRecord, KeyUpdate, NewKey, Writer};
+use crate::directory::restrictions::{ActiveRestrictions, KeyLimits, KeyRestrictions};
 use crate::key_text::{KeyHash, KeyId};
 
 /// Each write is durable when it returns, and is done even if nobody waits for it any more.
@@ -24,7 +26,7 @@ impl Embedded {
         &self,
         account: &str,
         (id, hash): (KeyId, KeyHash),
-        new: NewKey,
+        new: (NewKey, KeyRestrictions),
         by: &Writer,
     ) -> Result<KeyRecord, WriteError> {
         let (account, by) = (account.to_owned(), by.clone());
@@ -44,6 +46,22 @@ impl Embedded {
         let swap = move |(_, previous): &(_, Option<Previous>)| {
             if let Some(key) = seen.index.key(id) {
                 seen.index.enter_key(Arc::new(key.with_secret(hash, previous.clone())));
+            }
+        };
+        Ok(self.database.write(run, swap).await?.0)
+    }
+
+    pub(crate) async fn update_key(
+        &self,
+        id: KeyId,
+        change: KeyUpdate,
+        by: &Writer,
+    ) -> Result<KeyRecord, WriteError> {
+        let (by, shared, seen) = (by.clone(), Arc::clone(&self.shared), Arc::clone(&self.shared));
+        let run = move |connection: &Connection| update(connection, &shared, id, &change, &by);
+        let swap = move |(record, scopes): &(KeyRecord, Scopes)| {
+            if let Some(key) = seen.index.key(id) {
+                seen.index.enter_key(Arc::new(key.updated(record, scopes.clone())));
             }
         };
         Ok(self.database.write(run, swap).await?.0)
@@ -76,6 +94,8 @@ impl Made {
             account,
             scopes: self.scopes.clone(),
             expires_at: self.record.expires_at,
+            restrictions: ActiveRestrictions::of(&self.record.restrictions),
+            used_minute: AtomicU32::new(0),
             hash: self.hash,
             previous: None,
         }));
@@ -91,7 +111,7 @@ fn create(
     shared: &Shared,
     account: &str,
     (id, hash): (KeyId, KeyHash),
-    new: NewKey,
+    (new, restrictions): (NewKey, KeyRestrictions),
     by: &Writer,
 ) -> Result<Made, WriteError> {
     let account = find_account(connection, account)?;
@@ -106,10 +126,45 @@ fn create(
     let values =
         (serial.cast_signed(), id.as_str(), of.0, of.1, name, env, &scopes, hash.as_bytes(), at.0, at.1);
     connection.execute(sql, values)?;
-    let record = KeyRecord { serial, number: number.get(), ..new.record(id, account.id, by.now) };
+    let record = new.record(id, account.id, restrictions, by.now);
+    let record = KeyRecord { serial, number: number.get(), ..record };
+    if !record.restrictions.is_empty() {
+        write_restrictions(connection, &record)?;
+    }
     audit::enter(connection, by, Action::KeyCreate, None, &record)?;
     let scopes = shared.makings.scopes(&scopes).map_err(DatabaseError::from)?;
     Ok(Made { record, account: account.serial, number, hash, scopes })
+}
+
+/// Writes what narrows a key.
+fn write_restrictions(connection: &Connection, record: &KeyRecord) -> Result<(), DatabaseError> {
+    let KeyRestrictions { allowed_ips, allowed_origins, limits } = &record.restrictions;
+    let sql = "UPDATE keys SET allowed_ips = ?2, allowed_origins = ?3, limits = ?4 WHERE id = ?1";
+    let limits = limits.as_ref().map(KeyLimits::as_str);
+    connection
+        .execute(sql, (record.id.as_str(), allowed_ips.to_text(), allowed_origins.to_text(), limits))?;
+    Ok(())
+}
+
+fn update(
+    connection: &Connection,
+    shared: &Shared,
+    id: KeyId,
+    change: &KeyUpdate,
+    by: &Writer,
+) -> Result<(KeyRecord, Scopes), WriteError> {
+    let before = find(connection, id)?;
+    let after = change.of(&before)?;
+    let is_changed = after.is_some();
+    let after = after.unwrap_or_else(|| before.clone());
+    let scopes = after.scopes.to_text();
+    if is_changed {
+        let sql = "UPDATE keys SET name = ?2, scopes = ?3, expires_at = ?4 WHERE id = ?1";
+        connection.execute(sql, (id.as_str(), after.name.as_str(), &scopes, after.expires_at.map(nanos)))?;
+        write_restrictions(connection, &after)?;
+        audit::enter(connection, by, Action::KeyUpdate, Some(&before), &after)?;
+    }
+    Ok((after, shared.makings.scopes(&scopes).map_err(DatabaseError::from)?))
 }
 
 fn next_number(connection: &Connection, account: u64) -> Result<NonZeroU32, WriteError> {

@@ -2,23 +2,26 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use rusqlite::{Connection, Row};
 
+use super::rows::restrictions;
 use super::shared::Shared;
 use crate::database::DatabaseError;
 use crate::database::column::{instant_or_null, whole};
 use crate::directory::account::{Account, AccountId};
 use crate::directory::key::{Key, Previous};
 use crate::directory::makings::StandingText;
+use crate::directory::restrictions::ActiveRestrictions;
 use crate::key_text::{KeyEnv, KeyHash, KeyId};
 
 /// Along the table: by an index, every row would be looked up on its own.
 const ACCOUNTS: &str = "SELECT serial, id, tier, custom, billing_day, timezone FROM accounts NOT INDEXED \
                         WHERE deleted_at IS NULL ORDER BY serial";
 
-const KEYS: &str = "SELECT serial, id, account, number, scopes, hash, previous_hash, previous_until, expires_at, env \
-                    FROM keys NOT INDEXED WHERE revoked_at IS NULL";
+const KEYS: &str = "SELECT serial, id, account, number, scopes, hash, previous_hash, previous_until, expires_at, env, \
+                    allowed_ips, allowed_origins, limits FROM keys NOT INDEXED WHERE revoked_at IS NULL";
 
 /// Enters all of them. The connection reads at one instant.
 pub(super) fn load(connection: &mut Connection, shared: &Shared) -> Result<(), DatabaseError> {
@@ -77,6 +80,8 @@ fn key(row: &Row<'_>, shared: &Shared, accounts: &[Arc<Account>]) -> Result<Arc<
         account,
         scopes: shared.makings.scopes(row.get_ref(4)?.as_str()?)?,
         expires_at: instant_or_null(row, 8)?,
+        restrictions: ActiveRestrictions::of(&restrictions(row, 10)?),
+        used_minute: AtomicU32::new(0),
         hash: KeyHash::from_bytes(row.get(5)?),
         previous,
     }))

@@ -8,8 +8,9 @@ use crate::database::DatabaseError;
 use crate::database::column::{instant, instant_or_null, whole};
 use crate::directory::account::AccountId;
 use crate::directory::error::WriteError;
-use crate::directory::field::{CustomBody, DisplayName};
+use crate::directory::field::{CustomBody, DisplayName, FieldError};
 use crate::directory::record::{AccountRecord, KeyRecord};
+use crate::directory::restrictions::{AllowedIps, AllowedOrigins, KeyLimits, KeyRestrictions};
 use crate::directory::scopes::Scopes;
 use crate::directory::serial;
 use crate::key_text::{KeyEnv, KeyId};
@@ -21,7 +22,8 @@ pub(super) const SELECT_ACCOUNT: &str =
 /// What follows is `WHERE …`.
 pub(super) const SELECT_KEY: &str = concat!(
     "SELECT keys.serial, keys.number, keys.id, accounts.id, keys.name, env, scopes, expires_at, keys.created_at, ",
-    "rotated_at, previous_until, revoked_at FROM keys JOIN accounts ON accounts.serial = keys.account"
+    "rotated_at, previous_until, revoked_at, allowed_ips, allowed_origins, limits ",
+    "FROM keys JOIN accounts ON accounts.serial = keys.account"
 );
 
 pub(super) fn account(row: &Row<'_>) -> Result<AccountRecord, DatabaseError> {
@@ -54,10 +56,27 @@ pub(super) fn key(row: &Row<'_>) -> Result<KeyRecord, DatabaseError> {
         env: KeyEnv::parse(row.get_ref(5)?.as_str()?).ok_or_else(|| nonsense("its environment"))?,
         scopes: Scopes::new(scopes).map_err(|_| nonsense("its scopes"))?,
         expires_at: instant_or_null(row, 7)?,
+        restrictions: restrictions(row, 12)?,
         created_at: instant(row, 8)?,
         rotated_at: instant_or_null(row, 9)?,
         previous_until: instant_or_null(row, 10)?,
         revoked_at: instant_or_null(row, 11)?,
+    })
+}
+
+/// What narrows a key, from three columns on.
+pub(super) fn restrictions(row: &Row<'_>, first: usize) -> Result<KeyRestrictions, DatabaseError> {
+    let nonsense = |error: FieldError| DatabaseError::Nonsense(format!("a key: {error}"));
+    let ips = row.get_ref(first)?.as_str()?;
+    let origins = row.get_ref(first + 1)?.as_str()?;
+    let limits = row.get_ref(first + 2)?.as_str_or_null()?;
+    if ips.is_empty() && origins.is_empty() && limits.is_none() {
+        return Ok(KeyRestrictions::default());
+    }
+    Ok(KeyRestrictions {
+        allowed_ips: AllowedIps::new(ips.split_ascii_whitespace()).map_err(nonsense)?,
+        allowed_origins: AllowedOrigins::new(origins.split_ascii_whitespace()).map_err(nonsense)?,
+        limits: limits.map(KeyLimits::new).transpose().map_err(nonsense)?,
     })
 }
 

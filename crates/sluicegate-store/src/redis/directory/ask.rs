@@ -9,7 +9,8 @@ use super::error::RedisError;
 use super::identity::Identity;
 use super::layout::KEYS;
 use super::reply::Reply;
-use super::scripts::Script;
+use super::scripts::{self, Script};
+use super::tokens::TOKENS;
 use super::written::WriteId;
 use crate::identity::StoreState;
 use crate::redis::link::{Link, QueryError, ServerAnswer};
@@ -62,6 +63,14 @@ pub(super) async fn list(server: &Server, script: &Script, arguments: &[&str]) -
     Reply::of(run(&server.link, Asker::Person, script, &KEYS, arguments, "").await.map_err(unread)?)
 }
 
+/// All tokens, and the change up to which they are known.
+pub(super) async fn list_tokens(server: &Server) -> Result<Reply, RedisError> {
+    const NONE: &[&str] = &[];
+    let keys: Vec<&str> = KEYS.into_iter().chain([TOKENS]).collect();
+    let answer = run(&server.link, Asker::Person, &scripts::LIST_TOKENS, &keys, NONE, "").await;
+    Reply::of(answer.map_err(unread)?)
+}
+
 /// Runs a script that looks something up.
 pub(super) async fn read(
     server: &Server,
@@ -82,7 +91,18 @@ pub(super) async fn write(
     write: &WriteId,
     arguments: &[impl ToRedisArgs],
 ) -> Result<Reply, RedisError> {
-    let keys: Vec<&str> = KEYS.into_iter().chain([write.key()]).collect();
+    write_with(server, script, write, &[], arguments).await
+}
+
+/// The same for a script that has further keys.
+pub(super) async fn write_with(
+    server: &Server,
+    script: &Script,
+    write: &WriteId,
+    further: &[&str],
+    arguments: &[impl ToRedisArgs],
+) -> Result<Reply, RedisError> {
+    let keys: Vec<&str> = KEYS.into_iter().chain([write.key()]).chain(further.iter().copied()).collect();
     let store = server.identity.id();
     let mut may_be_done = false;
     for send in 1..=SENDS_MAX {
@@ -98,6 +118,18 @@ pub(super) async fn write(
         }
     }
     Err(if may_be_done { RedisError::Unanswered } else { unread(QueryError::NotSent) })
+}
+
+/// Runs a script that updates one key besides those of the directory, and that changes nothing when it runs twice.
+pub(super) async fn update(
+    server: &Server,
+    script: &Script,
+    key: &str,
+    arguments: &[impl ToRedisArgs],
+) -> Result<(), RedisError> {
+    let keys: Vec<&str> = KEYS.into_iter().chain([key]).collect();
+    let answer = run(&server.link, Asker::Person, script, &keys, arguments, "").await;
+    answer.map(|_| ()).map_err(unread)
 }
 
 /// Runs a command that reads.

@@ -16,7 +16,7 @@ mod shards;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use sluicegate_core::time::{Nanos, Timestamp};
 
@@ -25,8 +25,10 @@ use super::news::{News, Subject};
 use super::text::StoredKey;
 use crate::directory::account::Account;
 use crate::directory::key::Key;
+use crate::directory::limited::LimitedKeys;
 use crate::directory::makings::Makings;
 use crate::directory::record::AccountRecord;
+use crate::directory::restrictions::ActiveRestrictions;
 use crate::hash::HomeHasher;
 use crate::key_text::KeyId;
 use accounts::Accounts;
@@ -109,6 +111,7 @@ pub(super) struct Cache {
     keys: Shards<Known>,
     unknown: Shards<Read>,
     accounts: Accounts,
+    limited: LimitedKeys,
     marks: Marks,
     /// Counts up whenever news may have been missed. Odd while the node listens.
     epoch: AtomicU64,
@@ -123,6 +126,7 @@ impl Cache {
             keys: Shards::new(limits.keys),
             unknown: Shards::new(limits.unknown),
             accounts: Accounts::new(),
+            limited: LimitedKeys::default(),
             marks: Marks::new(),
             epoch: AtomicU64::new(0),
             change: AtomicU64::new(0),
@@ -175,6 +179,7 @@ impl Cache {
         let account = self.enter_account(&record, found.change, asked)?;
         let key = self.key(stored, account)?;
         let known = Known { key: Arc::clone(&key), read };
+        self.limited.remember(&key);
         self.unknown.remove(id);
         self.keys.insert_if(id, known, || self.is_true(read, id, Some(record.serial)));
         Ok(Some(key))
@@ -195,6 +200,11 @@ impl Cache {
         Ok(self.accounts.enter(&self.makings, record, change, is_current)?)
     }
 
+    /// Keys with limits of their own, as this node last saw them.
+    pub(super) fn limited(&self) -> &LimitedKeys {
+        &self.limited
+    }
+
     /// The account of this serial, if it is known as it is now.
     pub(super) fn account_by_serial(&self, serial: u64) -> Option<Arc<Account>> {
         self.accounts.get(serial)
@@ -208,9 +218,11 @@ impl Cache {
             Subject::Key(id) => {
                 // The mark first: what is entered after the removal sees it.
                 self.marks.raise(Marks::KEY, id.as_bytes(), change);
+                self.limited.forget_unlimited();
                 self.keys.remove(id);
                 self.unknown.remove(id);
             }
+            Subject::Tokens => {}
             Subject::Account(serial) => self.account_changed(serial, change),
             Subject::Gone(serial) => {
                 self.account_changed(serial, change);
@@ -294,6 +306,8 @@ impl Cache {
             account,
             scopes: self.makings.scopes(&record.scopes.to_text())?,
             expires_at: record.expires_at,
+            restrictions: ActiveRestrictions::of(&record.restrictions),
+            used_minute: AtomicU32::new(0),
             hash,
             previous: previous.map(Box::new),
         }))

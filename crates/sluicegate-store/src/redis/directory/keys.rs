@@ -15,7 +15,8 @@ use crate::directory::account::AccountId;
 use crate::directory::audited::{Action, Audited as _};
 use crate::directory::error::{What, WriteError};
 use crate::directory::key::Previous;
-use crate::directory::record::{KeyRecord, NewKey, Writer};
+use crate::directory::record::{KeyRecord, KeyUpdate, NewKey, Writer};
+use crate::directory::restrictions::KeyRestrictions;
 use crate::directory::serial;
 use crate::key_text::{KeyHash, KeyId};
 
@@ -24,11 +25,11 @@ impl RedisDirectory {
         &self,
         account: &str,
         (id, hash): (KeyId, KeyHash),
-        new: NewKey,
+        (new, restrictions): (NewKey, KeyRestrictions),
         by: &Writer,
     ) -> Result<KeyRecord, WriteError> {
         let account = AccountId::new(account).map_err(|_| WriteError::NotFound(What::Account))?;
-        let key = StoredKey { record: new.record(id, account, by.now), hash, previous: None };
+        let key = StoredKey { record: new.record(id, account, restrictions, by.now), hash, previous: None };
         let (shared, by) = (Arc::clone(&self.shared), by.clone());
         self.done(async move { shared.create_key(key, &by).await }).await
     }
@@ -40,6 +41,15 @@ impl RedisDirectory {
         by: &Writer,
     ) -> Result<KeyRecord, WriteError> {
         self.change_key(id, KeyChange::Rotated(hash, overlap), by).await
+    }
+
+    pub(crate) async fn update_key(
+        &self,
+        id: KeyId,
+        change: KeyUpdate,
+        by: &Writer,
+    ) -> Result<KeyRecord, WriteError> {
+        self.change_key(id, KeyChange::Updated(Box::new(change)), by).await
     }
 
     pub(crate) async fn revoke_key(&self, id: KeyId, by: &Writer) -> Result<KeyRecord, WriteError> {
@@ -56,6 +66,8 @@ impl RedisDirectory {
 enum KeyChange {
     /// It has a secret of this hash; the one before lives for so long.
     Rotated(KeyHash, Nanos),
+    /// It is called so, and may be used for that.
+    Updated(Box<KeyUpdate>),
     Revoked,
 }
 
@@ -63,6 +75,7 @@ impl KeyChange {
     const fn action(&self) -> Action {
         match self {
             Self::Rotated(..) => Action::KeyRotate,
+            Self::Updated(_) => Action::KeyUpdate,
             Self::Revoked => Action::KeyRevoke,
         }
     }
@@ -71,6 +84,7 @@ impl KeyChange {
     const fn name(&self) -> &'static str {
         match self {
             Self::Rotated(..) => "rotated",
+            Self::Updated(_) => "updated",
             Self::Revoked => "revoked",
         }
     }
@@ -82,6 +96,10 @@ impl KeyChange {
                 let record = before.record.rotated(*overlap, by.now)?;
                 let previous = record.previous_until.map(|until| Previous { hash: before.hash, until });
                 Ok(Some(StoredKey { record, hash: *hash, previous }))
+            }
+            Self::Updated(change) => {
+                let updated = change.of(&before.record)?;
+                Ok(updated.map(|record| StoredKey { record, ..before.clone() }))
             }
             Self::Revoked => {
                 let revoked = before.record.revoked(by.now);

@@ -7,6 +7,10 @@ pub(super) const VERSION: u64 = 1;
 /// meters under the id of the account, refuse it.
 pub(super) const VERSION_UNIQUE: u64 = 2;
 
+/// The version of keys that are narrowed below their accounts. Earlier versions of the program, which would not see
+/// that, refuse it.
+pub(super) const VERSION_NARROWED: u64 = 2;
+
 /// The keys, in the order in which every script has them; `scripts/names.lua` gives them their names.
 pub(super) const KEYS: [&str; 9] = [
     // A hash: serial to the account, deleted ones included.
@@ -35,8 +39,13 @@ pub(super) const ACCOUNTS: &str = KEYS[0];
 pub(super) const IDS: &str = KEYS[1];
 /// The ids of keys.
 pub(super) const KEY_IDS: &str = KEYS[5];
+/// The state.
+pub(super) const STATE: &str = KEYS[7];
 /// The audit entries.
 pub(super) const AUDIT: &str = KEYS[8];
+
+/// A hash: serial of a key to the minute in which it was last used.
+pub(super) const USED: &str = "sg1:{dir}:used";
 
 /// With the name of a write: what that was answered.
 pub(super) const ANSWERED: &str = "sg1:{dir}:answered:";
@@ -61,7 +70,7 @@ mod tests {
         // The text between the first braces is what a cluster hashes.
         assert!(
             KEYS.iter()
-                .chain([&CHANNEL, &FORMAT_CHANNEL, &ANSWERED])
+                .chain([&CHANNEL, &FORMAT_CHANNEL, &ANSWERED, &USED])
                 .all(|key| key.starts_with("sg1:{dir}:"))
         );
         assert!(FORMAT_CHANNEL.ends_with(&format!(":{FORMAT}")));

@@ -11,6 +11,7 @@ use super::reply::Reply;
 use super::{RedisDirectory, Shared, scripts, text};
 use crate::directory::account::Account;
 use crate::directory::key::{Key, Looked, Verified};
+use crate::directory::limited::KeyPlace;
 use crate::directory::record::AccountRecord;
 use crate::key_text::{KeyHash, KeyId};
 
@@ -21,6 +22,35 @@ impl RedisDirectory {
             Held::Fresh(key) => Looked::Known(Verified::compare(hash, key, now)),
             Held::Old(_) | Held::Nothing => Looked::Ask,
         }
+    }
+
+    pub(crate) fn limited_key(&self, place: KeyPlace) -> Option<Arc<Key>> {
+        self.shared.cache.limited().get(place)
+    }
+
+    pub(crate) async fn fetch_limited_key(
+        &self,
+        place: KeyPlace,
+        serial: u64,
+        now: Timestamp,
+    ) -> Result<Option<Arc<Key>>, RedisError> {
+        let limited = self.shared.cache.limited();
+        if let Some(known) = limited.get(place) {
+            return Ok(Some(known));
+        }
+        if limited.is_unlimited(place) {
+            return Ok(None);
+        }
+        let record = self.find_key_by_serial(serial).await?.filter(|record| record.revoked_at.is_none());
+        let key = match record {
+            Some(record) => self.key(record.id, now).await?,
+            None => None,
+        };
+        let key = key.filter(|key| key.limits().is_some());
+        if key.is_none() {
+            limited.set_unlimited(place);
+        }
+        Ok(key)
     }
 
     pub(crate) fn known_while_away(&self, hash: KeyHash, id: KeyId, now: Timestamp) -> Option<Verified> {

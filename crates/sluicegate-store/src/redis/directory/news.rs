@@ -19,6 +19,8 @@ pub(super) enum Subject {
     Gone(u64),
     /// The key of this id was made, has another secret, or was revoked.
     Key(KeyId),
+    /// Tokens have changed.
+    Tokens,
 }
 
 impl News {
@@ -31,6 +33,7 @@ impl News {
             "account" => Subject::Account(name.parse().ok()?),
             "gone" => Subject::Gone(name.parse().ok()?),
             "key" => Subject::Key(KeyId::parse(name)?),
+            "token" => Subject::Tokens,
             _ => return None,
         };
         let change = words.next()?.parse().ok()?;

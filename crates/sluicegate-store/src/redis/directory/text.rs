@@ -7,11 +7,12 @@ use sluicegate_core::policy::TierName;
 use sluicegate_core::time::Timestamp;
 
 use super::error::RedisError;
-use super::layout::{VERSION, VERSION_UNIQUE};
+use super::layout::{VERSION, VERSION_NARROWED, VERSION_UNIQUE};
 use crate::directory::account::AccountId;
 use crate::directory::field::{CustomBody, DisplayName};
 use crate::directory::key::Previous;
 use crate::directory::record::{AccountRecord, KeyRecord};
+use crate::directory::restrictions::{AllowedIps, AllowedOrigins, KeyLimits, KeyRestrictions};
 use crate::directory::scopes::Scopes;
 use crate::directory::serial::FIRST_UNIQUE;
 use crate::key_text::{KeyEnv, KeyHash, KeyId};
@@ -46,7 +47,7 @@ pub(super) fn account_parts(record: &AccountRecord) -> [String; 2] {
 /// The text of a key, around its serial, the serial of its account, and its number.
 pub(super) fn key_parts(key: &StoredKey) -> [String; 4] {
     let StoredKey { record, hash, previous } = key;
-    let rest = json!({
+    let mut rest = json!({
         "id": record.id.as_str(),
         "name": record.name.as_str(),
         "env": record.env.as_str(),
@@ -59,7 +60,14 @@ pub(super) fn key_parts(key: &StoredKey) -> [String; 4] {
         "rotated_at": record.rotated_at.map(Timestamp::as_nanos),
         "revoked_at": record.revoked_at.map(Timestamp::as_nanos),
     });
-    let head = format!("{{\"v\":{VERSION},\"serial\":");
+    let KeyRestrictions { allowed_ips, allowed_origins, limits } = &record.restrictions;
+    if !record.restrictions.is_empty() {
+        rest["allowed_ips"] = json!(allowed_ips.to_text());
+        rest["allowed_origins"] = json!(allowed_origins.to_text());
+        rest["limits"] = json!(limits.as_ref().map(KeyLimits::as_str));
+    }
+    let version = if record.restrictions.is_empty() { VERSION } else { VERSION_NARROWED };
+    let head = format!("{{\"v\":{version},\"serial\":");
     [head, ",\"account\":".to_owned(), ",\"number\":".to_owned(), after_numbers(&rest)]
 }
 
@@ -94,7 +102,7 @@ pub(super) fn account(text: &str) -> Result<AccountRecord, RedisError> {
 
 /// The key of this text, which is of that account.
 pub(super) fn key(text: &str, account: &AccountRecord) -> Result<StoredKey, RedisError> {
-    let fields = Fields::of("a key", text, &[VERSION])?;
+    let fields = Fields::of("a key", text, &[VERSION, VERSION_NARROWED])?;
     if fields.number("account")? != account.serial {
         return Err(fields.nonsense("account"));
     }
@@ -112,6 +120,7 @@ pub(super) fn key(text: &str, account: &AccountRecord) -> Result<StoredKey, Redi
         env: KeyEnv::parse(fields.text("env")?).ok_or_else(|| fields.nonsense("env"))?,
         scopes: scopes.map_err(|_| fields.nonsense("scopes"))?,
         expires_at: fields.instant_or_null("expires_at")?,
+        restrictions: restrictions(&fields)?,
         created_at: Timestamp::from_nanos(fields.number("created_at")?),
         rotated_at: fields.instant_or_null("rotated_at")?,
         previous_until,
@@ -121,9 +130,24 @@ pub(super) fn key(text: &str, account: &AccountRecord) -> Result<StoredKey, Redi
     Ok(StoredKey { record, hash: fields.hash("hash", fields.text("hash")?)?, previous })
 }
 
+/// What narrows a key; nothing in one of the first version.
+fn restrictions(fields: &Fields) -> Result<KeyRestrictions, RedisError> {
+    if fields.number("v")? == VERSION {
+        return Ok(KeyRestrictions::default());
+    }
+    let ips = AllowedIps::new(fields.text("allowed_ips")?.split_ascii_whitespace());
+    let origins = AllowedOrigins::new(fields.text("allowed_origins")?.split_ascii_whitespace());
+    let limits = fields.text_or_null("limits")?.map(KeyLimits::new).transpose();
+    Ok(KeyRestrictions {
+        allowed_ips: ips.map_err(|_| fields.nonsense("allowed_ips"))?,
+        allowed_origins: origins.map_err(|_| fields.nonsense("allowed_origins"))?,
+        limits: limits.map_err(|_| fields.nonsense("limits"))?,
+    })
+}
+
 /// What is wrong with a key whose account was not found.
 pub(super) fn without_account(text: &str) -> RedisError {
-    match Fields::of("a key", text, &[VERSION]) {
+    match Fields::of("a key", text, &[VERSION, VERSION_NARROWED]) {
         Ok(fields) => fields.nonsense("account"),
         Err(error) => error,
     }

@@ -10,7 +10,7 @@ use super::Shared;
 use super::ask::Server;
 use super::cache::Cache;
 use super::layout::{CHANNEL, FORMAT_CHANNEL};
-use super::news::News;
+use super::news::{News, Subject};
 use crate::redis::channel::{self, PAUSE_MAX, PAUSE_MIN, jittered};
 use crate::redis::link::Link;
 
@@ -31,7 +31,7 @@ pub(super) async fn watch(shared: Arc<Shared>, news: PubSub, listening: Listenin
         if let Some((news, listening)) = heard {
             pause = PAUSE_MIN;
             tokio::select! {
-                () = channel::listen(news, |message| hear(message, &listening.0)) => {}
+                () = channel::listen(news, |message| hear(message, &shared, &listening.0)) => {}
                 () = look_regularly(&shared.server) => {}
             }
         }
@@ -71,9 +71,13 @@ impl Drop for Listening {
     }
 }
 
-fn hear(message: &Msg, cache: &Cache) {
+fn hear(message: &Msg, shared: &Shared, cache: &Cache) {
     match str::from_utf8(message.get_payload_bytes()).ok().and_then(News::parse) {
+        Some(News { of: Subject::Tokens, .. }) => shared.tokens.changed.notify_one(),
         Some(news) => cache.hear(news),
-        None => cache.hear_of_anything(),
+        None => {
+            shared.tokens.changed.notify_one();
+            cache.hear_of_anything();
+        }
     }
 }

@@ -35,6 +35,8 @@ pub struct Billed {
     pub account: u64,
     /// That of the key; 0: none.
     pub key: u64,
+    /// The number of the name of its route in records; 0: none.
+    pub route: u32,
     /// The decision.
     pub decision: u128,
     /// Of what is undone: how much it had added to the overage, which nobody has recorded.

@@ -29,15 +29,41 @@ local home = call('GET', KEYS[1])
 local PAST = 172800000000
 -- After a day nobody asks any more what became of a node's last call.
 local forgotten = now - 86400000000
+-- A home with many meters has them in a hash, each in a field of its own: see many.lua.
+local many = home and string.byte(home) == 3 and KEYS[1] .. ':m'
 
--- The common call: requests that each owe to a token bucket and to a window, in a home that has just these two meters.
--- One alone is answered without building a single table. What is not that simple falls through to the general way.
-if op == 1 and (not home or sub(home, 1, #head) == head) then
+-- The common call: requests that each owe to a token bucket and to a window, in a home that has just these two meters,
+-- or many. One alone is answered without building a single table, but for what a hash replies. What is not that simple
+-- falls through to the general way.
+if op == 1 and (not home or many or sub(home, 1, #head) == head) then
   local lives, tat, frac, stop, count, start, nodes = 0, 0, 0, 0, 0, 0, 0
+  local bucket_id, bucket_front, window_id, window_front, fence_id
   -- Of a quota: what was recorded in its period before the last change of its tier or policy, and used then.
   local recorded, rebased = 0, 0
   local mine, after, told, plain = 0, 0, 0, true
-  if home then
+  if many then
+    local size
+    bucket_id, size = unpack_from('<c8xxB', head, 6)
+    bucket_front = sub(head, 16, 16 + size)
+    window_id = sub(head, 17 + size, 24 + size)
+    window_front = sub(head, 27 + size)
+    fence_id = 'n' .. node
+    local rows = call('HMGET', many, bucket_id, window_id, fence_id)
+    local bucket, window, fence = rows[1], rows[2], rows[3]
+    lives = unpack_from('<d', home, 6)
+    -- The general way creates meters, evicts idle ones, and extends the expiry.
+    plain = bucket and window and fence and seq % 256 ~= 0 and unpack_from('<d', fence) < seq
+      and string.find(bucket, bucket_front, 1, true) == 1 and string.find(window, window_front, 1, true) == 1
+      and lives >= now + 60000000 + floor(full / per)
+    if plain then
+      tat, frac = unpack_from('<dd', bucket, size + 2)
+      if keeps_past == 1 then
+        stop, count, start, recorded, rebased = unpack_from('<ddddd', window, #window_front + 1)
+      else
+        stop, count, start = unpack_from('<ddd', window, #window_front + 1)
+      end
+    end
+  elseif home then
     local id, last, time, size, next
     if keeps_past == 1 then
       lives, tat, frac, stop, count, start, recorded, rebased, id, last, time, size, next =
@@ -82,12 +108,14 @@ if op == 1 and (not home or sub(home, 1, #head) == head) then
   end
   -- What was used or recorded in the period before is kept.
   if keeps_past == 1 and start < first and (count > 0 or recorded > 0) then plain = false end
-  if plain and now >= first and now < last then
+  local till = keeps_past == 1 and last + PAST or last
+  if plain and now >= first and now < last and not (many and till > lives) then
     if start == first then
       held = count
     elseif start > first then
       -- The clock stepped back, and the later window goes on.
       held, first, last = count, start, stop
+      till = keeps_past == 1 and last + PAST or last
     end
     local reply, outcomes, changed, code, cost, owed
     if asks > 1 then reply, outcomes = { pack('<Bd', 0, now) }, {} end
@@ -117,13 +145,23 @@ if op == 1 and (not home or sub(home, 1, #head) == head) then
     end
     local ends = now + 60000000
     if tat > ends then ends = tat end
-    local till = keeps_past == 1 and last + PAST or last
     if till > ends then ends = till end
     -- In its place, if it keeps its length and lives long enough: nothing is allocated, and the expiry stays.
     local same = ends <= lives and told == asks
     if asks == 1 then
       -- What is stored is also what is replied.
       local stored
+      if many then
+        local window
+        if keeps_past == 1 then
+          window = pack('<ddddd', last, count, first, recorded, rebased)
+        else
+          window = pack('<ddd', last, count, first)
+        end
+        local bucket, fence = pack('<dd', tat, frac), pack('<ddHB', seq, now, 1, code)
+        call('HSET', many, bucket_id, bucket_front .. bucket, window_id, window_front .. window, fence_id, fence)
+        return '\6' .. bucket .. window .. node .. fence
+      end
       if keeps_past == 1 then
         stored = pack('<dddddddc8ddHB', tat, frac, last, count, first, recorded, rebased, node, seq, now, 1, code)
       else
@@ -140,6 +178,11 @@ if op == 1 and (not home or sub(home, 1, #head) == head) then
     local entry = pack('<c8ddH', node, seq, now, asks) .. outcomes
     local packed = pack('<ddddd', tat, frac, last, count, first)
     if keeps_past == 1 then packed = packed .. pack('<dd', recorded, rebased) end
+    if many then
+      call('HSET', many, bucket_id, bucket_front .. sub(packed, 1, 16), window_id, window_front .. sub(packed, 17),
+        fence_id, sub(entry, 9))
+      return reply
+    end
     if same then
       call('SETRANGE', KEYS[1], ARGV[3], packed .. sub(home, nodes, mine - 1) .. entry)
       return reply

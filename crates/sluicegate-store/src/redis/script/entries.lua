@@ -40,7 +40,8 @@ end
 
 -- Some meters were written under limits edited since: the node will carry over what was used.
 if stale then
-  local reply = { pack('<BdI', 1, now, #home), home }
+  local seen = many and as_home() or home
+  local reply = { pack('<BdI', 1, now, #seen), seen }
   for i = 1, count do
     local limit = limits[i]
     if limit.was then

@@ -69,5 +69,5 @@ end
 
 -- Limits were edited, and the node has carried over what was used under the old ones. It stands if nobody wrote
 -- meanwhile, and is kept with the first plan that keeps anything.
-local dirty, replaced = false, ARGV[4] and home == ARGV[4]
+local dirty, replaced = false, ARGV[4] and not many and home == ARGV[4]
 if replaced then home = ARGV[5] end

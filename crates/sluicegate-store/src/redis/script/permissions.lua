@@ -8,10 +8,10 @@ local commands = {
   { 'ltrim', KEYS[1], '0', '1' }, { 'lset', KEYS[1], '0', 'x' }, { 'lrem', KEYS[1], '1', 'x' },
   { 'zadd', KEYS[1], '1', 'x' }, { 'zrem', KEYS[1], 'x' }, { 'zremrangebyscore', KEYS[1], '0', '1' },
   { 'zcard', KEYS[1] }, { 'zcount', KEYS[1], '0', '1' }, { 'zscore', KEYS[1], 'x' },
-  { 'zrange', KEYS[1], '0', '0' }, { 'zremrangebyrank', KEYS[1], '0', '1' }, { 'zrangebyscore', KEYS[1], '0', '1' },
+  { 'zrange', KEYS[1], '0', '0' }, { 'zpopmin', KEYS[1] }, { 'zremrangebyrank', KEYS[1], '0', '1' }, { 'zrangebyscore', KEYS[1], '0', '1' },
   { 'zrangebylex', KEYS[1], '-', '+' }, { 'hget', KEYS[1], 'x' }, { 'hmget', KEYS[1], 'x' },
   { 'hexists', KEYS[1], 'x' }, { 'hset', KEYS[1], 'x', 'x' }, { 'hsetnx', KEYS[1], 'x', 'x' },
-  { 'hincrby', KEYS[1], 'x', '1' }, { 'hdel', KEYS[1], 'x' }, { 'xadd', KEYS[1], '*', 'x', 'x' },
+  { 'hincrby', KEYS[1], 'x', '1' }, { 'hdel', KEYS[1], 'x' }, { 'hrandfield', KEYS[1], '-1' }, { 'xadd', KEYS[1], '*', 'x', 'x' },
   { 'xrevrange', KEYS[1], '+', '-' }, { 'publish', ARGV[1], 'x' }, { 'subscribe', ARGV[1] },
   { 'evalsha', 'x', '1', KEYS[1] },
 }

@@ -184,7 +184,7 @@ for place = 1, asks do
     local ends = till
     if mode == 3 then
       if owner == decision and used == 16 then
-        call('DEL', KEYS[name])
+        forget_name(KEYS[name])
         owner, dirty = nil, true
       elseif owner then
         open = open > 0 and open - 1 or 0
@@ -203,6 +203,7 @@ for place = 1, asks do
       if open > 65535 then open = 65535 end
       call('SET', KEYS[name], request .. decision .. pack('<dHBB', ends, open, free, delivered), 'PX',
         floor((ends - now) / 1000))
+      if mode ~= 3 and not again then keep_name(KEYS[name], ends) end
       dirty = true
     end
   end
@@ -237,16 +238,20 @@ for i = 1, count do
   end
 end
 
-local same = added == 0 and not replaced and not crowded and mine > 0 and #told == #outcomes and ends <= lives
-if same and width > 64 then
-  -- Many meters: each is changed in its place.
+if many then
+  local fields = {}
   for i = 1, count do
     local limit = limits[i]
-    if limit.place then call('SETRANGE', KEYS[1], values - 1 + 8 * limit.place, packed(limit)) end
+    if limit.place or limit.kept then
+      fields[#fields + 1], fields[#fields + 2] = limit.id, char(#limit.image) .. limit.image .. packed(limit)
+    end
   end
-  call('SETRANGE', KEYS[1], mine - 1, entry)
+  write_many(fields, sub(entry, 9), ends)
   return concat(reply)
 end
+
+local same = added == 0 and not replaced and not crowded and mine > 0 and #told == #outcomes and ends <= lives
+  and width <= FEW
 
 local region = home and sub(home, values, nodes - 1) or ''
 for i = 1, count do
@@ -262,7 +267,7 @@ if same then
   return concat(reply)
 end
 
-if known == width then
+if known == width and width + added <= FEW then
   -- No other meters: in the order of the call, by which the common call knows the home.
   local shapes, numbers, place = {}, {}, 0
   for i = 1, count do
@@ -278,17 +283,16 @@ if known == width then
   return concat(reply)
 end
 
--- Next to others: new ones come behind them. Where there are many, those that say nothing any more are dropped first.
-local shape = sub(home, 6, values - 9)
-if added > 0 and width > 128 then
+-- Next to others: new ones come behind them. Where there are many, those that say nothing any more are dropped first,
+-- and if there are still many, they move to a hash.
+local shape = home and sub(home, 6, values - 9) or ''
+if width + added > FEW then
   local kept, numbers, here, place = {}, {}, 1, 0
   while here < #shape do
     local at, size = unpack_from('<HB', shape, here + 8)
     local shaped = byte(shape, here + 12)
-    local wide, since = byte(WIDTH, shaped), now - 60000000
-    -- Periods are kept for corrections.
-    if shaped == 3 or shaped >= 8 then since = since - PAST end
-    if unpack_from('<d', region, 8 * at + 1) > since then
+    local wide = byte(WIDTH, shaped)
+    if unpack_from('<d', region, 8 * at + 1) > idle_since(shaped) then
       kept[#kept + 1] = sub(shape, here, here + 7) .. pack('<H', place) .. sub(shape, here + 10, here + 10 + size)
       numbers[#numbers + 1] = sub(region, 8 * at + 1, 8 * (at + wide))
       place = place + wide
@@ -305,5 +309,9 @@ for i = 1, count do
     width = width + byte(WIDTH, byte(limit.image, 2))
   end
 end
-write(pack('<BHH', 2, #shape, width) .. shape, region, entry, ends)
+if width > FEW then
+  spread(shape, region, sub(entry, 9), ends)
+else
+  write(pack('<BHH', 2, #shape, width) .. shape, region, entry, ends)
+end
 return concat(reply)

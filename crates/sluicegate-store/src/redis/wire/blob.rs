@@ -29,6 +29,25 @@ impl StoredMeter {
     pub(crate) fn limit(&self) -> Result<EntryImage, Malformed> {
         decode_entry(&self.image).map_err(|_| Malformed("a limit that is not known to this version"))
     }
+
+    /// A meter as a field of a home with many has it.
+    pub(crate) fn from_field(id: MeterId, field: &[u8]) -> Result<Self, Malformed> {
+        let mut bytes = Bytes(field);
+        let size = bytes.byte()?;
+        let mut meter = Self { id, image: bytes.take(size.into())?.to_vec(), numbers: Vec::new() };
+        for _ in 0..width(meter.limit()?.terms()) {
+            meter.numbers.push(bytes.number()?);
+        }
+        if bytes.is_empty() { Ok(meter) } else { Err(Malformed("a meter with too many numbers")) }
+    }
+
+    /// What a field of a home with many has of it.
+    pub(crate) fn field(&self) -> Vec<u8> {
+        let mut field = vec![u8::try_from(self.image.len()).unwrap_or(u8::MAX)];
+        field.extend(&self.image);
+        self.numbers.iter().for_each(|number| put(*number, &mut field));
+        field
+    }
 }
 
 impl Blob {

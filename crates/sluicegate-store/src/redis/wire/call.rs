@@ -262,6 +262,11 @@ pub(crate) fn home_key(home: HomeId) -> Vec<u8> {
     format!("sg{LAYOUT}:{{{:032x}}}", home.0).into_bytes()
 }
 
+/// The key of the hash that has the meters of a home, if there are many.
+pub(crate) fn many_key(home: HomeId) -> Vec<u8> {
+    format!("sg{LAYOUT}:{{{:032x}}}:m", home.0).into_bytes()
+}
+
 /// The key of what a meter has that does not fit its home.
 pub(crate) fn meter_key(home: HomeId, id: [u8; 8]) -> Vec<u8> {
     format!("sg{LAYOUT}:{{{:032x}}}:{:016x}", home.0, u64::from_be_bytes(id)).into_bytes()

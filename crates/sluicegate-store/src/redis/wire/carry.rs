@@ -86,8 +86,7 @@ fn closed(meter: &Meter) -> Option<[u64; 4]> {
     Some([micros(Timestamp::from_secs(past.end)), past.count, past.baseline.recorded, free])
 }
 
-/// The home with another overage in the current period of a billed limit: what was recorded is so much, and it goes on
-/// from what is used now. Nothing where the meter has no usage in this period, or was written under another limit.
+/// The home with another overage in the current period of a billed limit. Nothing where there is nothing to change.
 pub(crate) fn rebase(
     home: &[u8],
     charge: &Charge<'_>,
@@ -95,22 +94,84 @@ pub(crate) fn rebase(
     now: Timestamp,
 ) -> Result<Option<Vec<u8>>, Malformed> {
     let (limit, mut blob) = (WireLimit::new(charge), Blob::decode(home)?);
-    let Some(included) = limit.terms().included else { return Ok(None) };
-    let meter = blob.meters.iter_mut().find(|meter| meter.id == limit.id);
-    let Some(meter) = meter.filter(|meter| meter.image == image(&limit)) else { return Ok(None) };
+    let Some(meter) = blob.meters.iter_mut().find(|meter| meter.id == limit.id) else { return Ok(None) };
+    let rebased = rebase_meter(meter, &limit, overage, now)?;
+    Ok(rebased.then(|| blob.encode()))
+}
+
+/// The same for the field of its meter in a home with many.
+pub(crate) fn rebase_field(
+    field: &[u8],
+    charge: &Charge<'_>,
+    overage: u64,
+    now: Timestamp,
+) -> Result<Option<Vec<u8>>, Malformed> {
+    let limit = WireLimit::new(charge);
+    let mut meter = StoredMeter::from_field(limit.id, field)?;
+    let rebased = rebase_meter(&mut meter, &limit, overage, now)?;
+    Ok(rebased.then(|| meter.field()))
+}
+
+/// Sets the recorded overage of a meter, which goes on from what is used now. Returns whether it did: not where the
+/// meter has no usage in this period, or was written under another limit.
+fn rebase_meter(
+    meter: &mut StoredMeter,
+    limit: &WireLimit<'_>,
+    overage: u64,
+    now: Timestamp,
+) -> Result<bool, Malformed> {
+    let Some(included) = limit.terms().included else { return Ok(false) };
     let start = match limit.rule() {
         Rule::Calendar { calendar, .. } => calendar.period_at(now).start,
         Rule::FixedWindow(rule) => rule.aligned(now).start,
-        _ => return Ok(None),
+        _ => return Ok(false),
     };
-    let &[_, used, since, ..] = meter.numbers.as_slice() else { return Ok(None) };
-    if since != micros(start) {
-        return Ok(None);
+    let &[_, used, since, ..] = meter.numbers.as_slice() else { return Ok(false) };
+    if meter.image != image(limit) || since != micros(start) {
+        return Ok(false);
     }
     let mut state = decode(meter, limit.terms(), 0, now)?;
     state.rebase(OverageBaseline { recorded: overage, used }.for_included(included.get()));
-    meter.numbers = encode(&state, &limit)?;
-    Ok(Some(blob.encode()))
+    meter.numbers = encode(&state, limit)?;
+    Ok(true)
+}
+
+/// The home without usage in periods of these charges that begin after `latest`. Nothing where there is none.
+pub(crate) fn forget_ahead(
+    home: &[u8],
+    charges: &[Charge<'_>],
+    latest: Timestamp,
+) -> Result<Option<Vec<u8>>, Malformed> {
+    let (mut blob, mut forgotten) = (Blob::decode(home)?, false);
+    for limit in charges.iter().map(WireLimit::new) {
+        if let Some(meter) = blob.meters.iter_mut().find(|meter| meter.id == limit.id) {
+            forgotten |= forget_meter_ahead(meter, latest)?;
+        }
+    }
+    Ok(forgotten.then(|| blob.encode()))
+}
+
+/// The same for the field of a meter in a home with many.
+pub(crate) fn forget_field_ahead(
+    field: &[u8],
+    charge: &Charge<'_>,
+    latest: Timestamp,
+) -> Result<Option<Vec<u8>>, Malformed> {
+    let mut meter = StoredMeter::from_field(WireLimit::new(charge).id, field)?;
+    let forgotten = forget_meter_ahead(&mut meter, latest)?;
+    Ok(forgotten.then(|| meter.field()))
+}
+
+/// Empties the meter of a window that begins after `latest`, whatever limit it was written under.
+fn forget_meter_ahead(meter: &mut StoredMeter, latest: Timestamp) -> Result<bool, Malformed> {
+    let limit = meter.limit()?;
+    let is_window = matches!(limit.terms().rule, Rule::FixedWindow(_) | Rule::Calendar { .. });
+    let begins = meter.numbers.get(2).copied().filter(|_| is_window);
+    if begins.is_none_or(|begins| begins <= micros(latest)) {
+        return Ok(false);
+    }
+    meter.numbers.fill(0);
+    Ok(true)
 }
 
 fn is_large(rule: &Rule) -> bool {

@@ -1,6 +1,7 @@
 //! A key as the server tells it, and as people see it.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::table::{cell, facts};
 
@@ -18,6 +19,14 @@ pub(super) struct KeyRecord {
     rotated_at: Option<String>,
     pub(super) previous_until: Option<String>,
     revoked_at: Option<String>,
+    #[serde(default)]
+    last_used_at: Option<String>,
+    #[serde(default)]
+    allowed_ips: Vec<String>,
+    #[serde(default)]
+    allowed_origins: Vec<String>,
+    #[serde(default)]
+    limits: Option<Value>,
 }
 
 /// A key with its secret.
@@ -29,7 +38,8 @@ pub(super) struct NewSecret {
 }
 
 /// The columns of a list of keys.
-pub(super) const COLUMNS: [&str; 7] = ["key", "name", "for", "status", "scopes", "expires", "created"];
+pub(super) const COLUMNS: [&str; 8] =
+    ["key", "name", "for", "status", "scopes", "expires", "created", "last used"];
 
 impl KeyRecord {
     /// Its line in a list.
@@ -42,6 +52,7 @@ impl KeyRecord {
             cell(&self.scopes_text()),
             cell(self.expires_at.as_deref().unwrap_or("never")),
             cell(&self.created_at),
+            cell(self.last_used_at.as_deref().unwrap_or("never")),
         ]
     }
 
@@ -56,7 +67,17 @@ impl KeyRecord {
             ("scopes", self.scopes_text()),
             ("expires", self.expires_at.clone().unwrap_or_else(|| "never".to_owned())),
             ("created", self.created_at.clone()),
+            ("last used", self.last_used_at.clone().unwrap_or_else(|| "never".to_owned())),
         ];
+        if !self.allowed_ips.is_empty() {
+            known.push(("allowed addresses", self.allowed_ips.join(", ")));
+        }
+        if !self.allowed_origins.is_empty() {
+            known.push(("allowed origins", self.allowed_origins.join(", ")));
+        }
+        if let Some(limits) = &self.limits {
+            known.push(("own limits", limits.to_string()));
+        }
         let later = [
             ("rotated", &self.rotated_at),
             ("old secret until", &self.previous_until),

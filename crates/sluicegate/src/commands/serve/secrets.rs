@@ -1,5 +1,7 @@
 //! The server's secrets: from the environment, or made once and kept in the data directory.
 
+use anyhow::Context as _;
+use sluicegate_admin::AdminToken;
 use sluicegate_node::secrets::ADMIN_TOKEN_FILE;
 use sluicegate_node::{DataDir, GivenSecrets, Secrets};
 
@@ -21,10 +23,9 @@ impl ServerSecrets {
     pub(super) fn load(data_dir: &DataDir) -> anyhow::Result<Self> {
         let given = GivenSecrets {
             secret: environment::secret(environment::SECRET)?,
+            previous: list(environment::SECRET_PREVIOUS)?,
             admin_token: environment::secret(environment::ADMIN_TOKEN)?,
-            sessions: environment::secret(environment::SESSION_SECRET)?
-                .map(|secrets| secrets.split_whitespace().map(str::to_owned).collect())
-                .unwrap_or_default(),
+            sessions: list(environment::SESSION_SECRET)?,
         };
         let resp_password = environment::secret(environment::RESP_PASSWORD)?;
         let admin_token_place = match given.admin_token {
@@ -32,7 +33,8 @@ impl ServerSecrets {
             None => data_dir.path().join(ADMIN_TOKEN_FILE).display().to_string(),
         };
         let node = Secrets::load(data_dir, given).map_err(super::complete)?;
-        let named = [(environment::ADMIN_TOKEN, &node.admin_token), (environment::SECRET, &node.secret)];
+        AdminToken::new(&node.admin_token).with_context(|| format!("{admin_token_place} cannot be used"))?;
+        let named = [(environment::SECRET, &node.secret)];
         let of_sessions = node.sessions.iter().map(|secret| (environment::SESSION_SECRET, secret));
         let of_resp = resp_password.iter().map(|password| (environment::RESP_PASSWORD, password));
         for (name, value) in named.into_iter().chain(of_sessions).chain(of_resp) {
@@ -42,4 +44,10 @@ impl ServerSecrets {
         }
         Ok(Self { node, admin_token_place, resp_password })
     }
+}
+
+/// The values of a variable, separated by blanks.
+fn list(name: &str) -> anyhow::Result<Vec<String>> {
+    let given = environment::secret(name)?;
+    Ok(given.map(|values| values.split_whitespace().map(str::to_owned).collect()).unwrap_or_default())
 }

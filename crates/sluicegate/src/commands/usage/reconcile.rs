@@ -61,6 +61,7 @@ pub(super) fn run(client: &AdminClient, args: &UsageReconcile) -> anyhow::Result
         from,
         to,
         ("repair", args.repair.then_some("true")),
+        ("alone", args.alone.then_some("true")),
     ]);
     let content = if body.is_empty() { Content::Nothing } else { Content::Csv(&body) };
     let answer = client.post_long(&format!("{USAGE}/reconcile{asked}"), content)?;

@@ -22,13 +22,23 @@ pub(super) enum Kind {
     Refunding,
     /// It changes its tier all the time.
     Moving,
+    /// It changes between billed tiers of different sizes.
+    Upgrading,
     /// Its answers are lost with the server.
     Loose,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 7] =
-        [Self::Monthly, Self::Daily, Self::Billed, Self::Keyed, Self::Refunding, Self::Moving, Self::Loose];
+    pub(super) const ALL: [Self; 8] = [
+        Self::Monthly,
+        Self::Daily,
+        Self::Billed,
+        Self::Keyed,
+        Self::Refunding,
+        Self::Moving,
+        Self::Upgrading,
+        Self::Loose,
+    ];
 
     /// The name of its tier, and of its customers.
     pub(super) const fn name(self) -> &'static str {
@@ -39,6 +49,7 @@ impl Kind {
             Self::Keyed => "keyed",
             Self::Refunding => "refunding",
             Self::Moving => "moving",
+            Self::Upgrading => "upgrading",
             Self::Loose => "loose",
         }
     }
@@ -58,10 +69,21 @@ impl Kind {
             Self::Monthly => (decisions * step / 100, Spent::Refuses),
             Self::Billed => (decisions * step / 100, Spent::Bills),
             Self::Keyed => (decisions * step / 300, Spent::Refuses),
+            Self::Upgrading => (upgrading_quota(false, decisions), Spent::Bills),
             Self::Daily | Self::Refunding | Self::Moving | Self::Loose => (PLENTY, Spent::Refuses),
         };
         Quota { amount, spent }
     }
+}
+
+/// The tier of an account that changes between billed tiers.
+pub(super) const fn upgrading_tier(upgraded: bool) -> &'static str {
+    if upgraded { "upgraded" } else { "upgrading" }
+}
+
+/// What that tier includes.
+pub(super) const fn upgrading_quota(upgraded: bool, decisions: u64) -> u64 {
+    if upgraded { decisions / 10 } else { decisions / 50 }
 }
 
 /// The policy. `edit` changes something that refuses nobody.
@@ -76,6 +98,8 @@ pub(super) fn policy(edition: usize, decisions: u64, edit: u64, export: &Path) -
   keyed: {{quota: {keyed}, quota_pool: key}}
   refunding: {{quota: {PLENTY}, refund_on: 5xx}}
   moving: {{quota: {PLENTY}}}
+  upgrading: {{quota: {upgrading}, on_quota_exceeded: bill_overage}}
+  upgraded: {{quota: {upgraded}, on_quota_exceeded: bill_overage}}
   moved: {{rate: 1_000_000, quota: {moved}, quota_window: sliding_day}}
   loose: {{quota: {PLENTY}}}
 routes:
@@ -85,6 +109,8 @@ ledger: {{export: \"file://{}\"}}
 ",
         export.display(),
         moved = PLENTY + edit,
+        upgrading = upgrading_quota(false, decisions),
+        upgraded = upgrading_quota(true, decisions),
     )
 }
 

@@ -98,8 +98,8 @@ function block(known, read) {
 
 function pressureTable(items) {
   if (items.length === 0) {
-    return empty("No address is squeezed", "An address with too many fingerprints behind it gives its clients a share of their limits, " +
-      "where the policy has “pressure”.");
+    return empty("No address is squeezed", "Clients without a session share one meter per limit behind an address with too many fingerprints, " +
+      "unless the policy says “pressure: off”.");
   }
   return table("Addresses under pressure", [
     { name: "Address, as a hash", cell: (item) => h("span", { class: "mono" }, item.address) },

@@ -39,12 +39,21 @@ function keyTable(keys, read) {
     { name: "Status", cell: (key) => badge(key.status, kinds[key.status]) },
     { name: "Environment", cell: (key) => key.env },
     { name: "Scopes", cell: (key) => (key.scopes.length > 0 ? h("span", { class: "mono" }, key.scopes.join(" ")) : h("span", { class: "muted" }, "none")) },
+    { name: "Restricted to", cell: (key) => restrictions(key) },
+    { name: "Last used", kind: "num", cell: (key) => (key.last_used_at ? ago(key.last_used_at) : h("span", { class: "muted" }, "never")) },
     { name: "Created", kind: "num", cell: (key) => ago(key.created_at) },
     { name: "Ends", kind: "num", cell: (key) => (key.revoked_at ? h("span", {}, "revoked ", ago(key.revoked_at)) : ago(key.expires_at)) },
     { name: "Actions", kind: "act", cell: (key) => key.status === "active" && h("div", { class: "row end" },
       h("button", { type: "button", class: "small", "aria-label": `Rotate ${key.name}`, onclick: () => rotateKey(key, read) }, "Rotate"),
       h("button", { type: "button", class: "small danger-quiet", "aria-label": `Revoke ${key.name}`, onclick: () => revokeKey(key, read) }, "Revoke")) },
   ], keys);
+}
+
+/** What narrows a key below its account. */
+function restrictions(key) {
+  const limits = Object.entries(key.limits ?? {}).map(([name, value]) => `${name} ${typeof value === "object" ? Object.keys(value ?? {}).join(" ") : value}`);
+  const parts = [...key.allowed_ips, ...key.allowed_origins, ...limits];
+  return parts.length > 0 ? h("span", { class: "mono" }, parts.join(", ")) : h("span", { class: "muted" }, "nothing");
 }
 
 function createKey(account, read) {

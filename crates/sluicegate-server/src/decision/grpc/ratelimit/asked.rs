@@ -1,12 +1,13 @@
 //! What a descriptor asks for: a limit of its own, what a caller may do, or nothing that anybody knows of.
 
 use sluicegate_core::plan::HomeId;
-use sluicegate_core::policy::{Enforcement, Policy};
+use sluicegate_core::policy::{Enforcement, May, Policy};
 use sluicegate_core::rule::Amount;
 use sluicegate_engine::{Engine, Throttle, ThrottleAsk};
 
 use super::caller::Named;
 use super::limits::{self, Limited};
+use crate::access::Grant;
 use crate::decision::grpc::message::ratelimit::{RateLimitDescriptor, RateLimitRequest, Unit};
 use crate::decision::grpc::status::{Code, Status};
 use crate::decision::refusal::Refusal;
@@ -57,6 +58,25 @@ impl<'r> Asked<'r> {
             Ok(Some(named)) => Self::Caller { named, hits },
             Err(wrong) => Self::Malformed(wrong.into()),
         })
+    }
+}
+
+impl Asked<'_> {
+    /// Refuses operations that the caller of the port has no permission for.
+    pub(super) fn check_allowed(&self, grant: &Grant) -> Result<(), Status> {
+        let hits = match self {
+            Self::Throttle { hits, .. } | Self::Closed { hits, .. } | Self::Caller { hits, .. } => *hits,
+            Self::Unmatched | Self::Unlimited | Self::Malformed(_) => return Ok(()),
+        };
+        let vouches = matches!(self, Self::Caller { named, .. } if named.is_vouched_for());
+        let denied = |message: &'static str| Err(Status::new(Code::PermissionDenied, message));
+        if vouches && !grant.allows(May::Vouch) {
+            return denied("naming an account or a tier without its key needs a token that may vouch");
+        }
+        if matches!(hits, Hits::Give(_)) && !grant.allows(May::Refund) {
+            return denied("giving back needs a token that may refund");
+        }
+        Ok(())
     }
 }
 

@@ -47,6 +47,11 @@ impl<'d> Named<'d> {
         }))
     }
 
+    /// Whether it is named without a credential of its own.
+    pub(super) fn is_vouched_for(&self) -> bool {
+        matches!(self.who, Credential::Account { .. } | Credential::Tier { .. })
+    }
+
     /// Its request.
     pub(super) fn request(&self, hits: Hits, hold: Hold) -> CallerRequest<'_> {
         let (cost, purpose) = match hits {
@@ -140,7 +145,7 @@ mod tests {
             Ok(Some(named)) => named,
         };
         let who = match named.who {
-            Credential::Key(key) => format!("key {key}"),
+            Credential::Key(key) | Credential::KeyFrom { key, .. } => format!("key {key}"),
             Credential::ServiceToken(token) => format!("token {token}"),
             Credential::Account { id, tier } => format!("account {id} {}", tier.unwrap_or("-")),
             Credential::Tier { tier, .. } => format!("tier {tier}"),

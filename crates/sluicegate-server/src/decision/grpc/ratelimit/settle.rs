@@ -16,13 +16,14 @@ use crate::decision::outcome::free;
 pub(super) async fn all(
     engine: &Engine,
     asked: &[Asked<'_>],
+    actor: &str,
     now: Timestamp,
 ) -> Result<Vec<Outcome>, Status> {
     let hold = if asked.len() > 1 { Hold::Yes } else { Hold::IfNeeded };
     let outcomes = Vec::with_capacity(asked.len());
     let mut settling = Settling { engine, asked, outcomes, charged: 0, now };
     for (index, one) in asked.iter().enumerate() {
-        let outcome = one.settle(engine, hold, now).await;
+        let outcome = one.settle(engine, actor, hold, now).await;
         let (unavailable, refused) = (outcome.is_unavailable(), outcome.is_refused());
         settling.outcomes.push(outcome);
         if !refused {
@@ -34,7 +35,7 @@ pub(super) async fn all(
             return Err(Status::new(Code::Unavailable, "nothing can be decided at the moment"));
         }
         for one in &asked[index + 1..] {
-            settling.outcomes.push(one.look(engine, now).await);
+            settling.outcomes.push(one.look(engine, actor, now).await);
         }
         break;
     }
@@ -106,16 +107,21 @@ fn undo_decision(engine: &Engine, outcome: &mut Outcome, now: Timestamp) {
 }
 
 impl Asked<'_> {
-    async fn settle(&self, engine: &Engine, hold: Hold, now: Timestamp) -> Outcome {
+    async fn settle(&self, engine: &Engine, actor: &str, hold: Hold, now: Timestamp) -> Outcome {
         match self {
             Self::Unmatched => Outcome::Free,
             Self::Unlimited => Outcome::Unlimited,
-            Self::Throttle { hits, .. } => self.throttled(engine, hits.ask(), now).await,
+            Self::Throttle { hits, .. } => {
+                if let ThrottleAsk::Give(units) = hits.ask() {
+                    engine.note_give_back(actor, "descriptors", units.get(), now);
+                }
+                self.throttled(engine, hits.ask(), now).await
+            }
             Self::Closed { hits: Hits::Give(_), .. } => Outcome::Free,
             Self::Closed { unit, .. } => Outcome::Closed { unit: *unit },
             Self::Caller { named, hits: hits @ Hits::Give(_) } => {
                 // Who cannot be told how much it was gets nothing back, and is not refused for that.
-                let _ = engine.give_back(&named.request(*hits, Hold::IfNeeded), now).await;
+                let _ = engine.give_back(&named.request(*hits, Hold::IfNeeded), actor, now).await;
                 Outcome::Free
             }
             Self::Caller { named, hits } => {
@@ -126,7 +132,7 @@ impl Asked<'_> {
     }
 
     /// What it would say. What is to be given back is given all the same.
-    async fn look(&self, engine: &Engine, now: Timestamp) -> Outcome {
+    async fn look(&self, engine: &Engine, actor: &str, now: Timestamp) -> Outcome {
         match self {
             Self::Throttle { hits, .. } => self.throttled(engine, hits.look(), now).await,
             Self::Caller { named, hits: hits @ Hits::Take(_) } => {
@@ -134,7 +140,7 @@ impl Asked<'_> {
                 request.purpose = Purpose::Peek;
                 Outcome::Decided(Box::new(engine.decided(&request, now).await))
             }
-            _ => self.settle(engine, Hold::IfNeeded, now).await,
+            _ => self.settle(engine, actor, Hold::IfNeeded, now).await,
         }
     }
 

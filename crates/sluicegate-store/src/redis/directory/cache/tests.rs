@@ -6,6 +6,7 @@ use super::*;
 use crate::directory::account::AccountId;
 use crate::directory::field::DisplayName;
 use crate::directory::record::KeyRecord;
+use crate::directory::restrictions::KeyRestrictions;
 use crate::directory::scopes::Scopes;
 use crate::key_text::{KeyEnv, KeyHash};
 
@@ -51,6 +52,7 @@ fn found(number: u64, change: u64, tier: &str) -> Found {
         env: KeyEnv::Live,
         scopes: Scopes::default(),
         expires_at: None,
+        restrictions: KeyRestrictions::default(),
         created_at: NOW,
         rotated_at: None,
         previous_until: None,

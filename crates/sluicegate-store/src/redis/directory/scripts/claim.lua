@@ -1,6 +1,8 @@
-local secret, known, generation, fresh, adopts = unpack(ARGV)
+-- The fingerprints of the secrets that the node has, the current one first.
+local secrets, known, generation, fresh, adopts = unpack(ARGV)
+local secret = string.match(secrets, '^[^,]+')
 local theirs = redis.call('HGET', state, 'secret')
-if theirs and theirs ~= secret then
+if theirs and not string.find(',' .. secrets .. ',', ',' .. theirs .. ',', 1, true) then
   return {'other-secret'}
 end
 local id = redis.call('HGET', state, 'store')
@@ -24,5 +26,7 @@ if not id or is_behind then
     end
   end
 end
-redis.call('HSETNX', state, 'secret', secret)
+if theirs ~= secret then
+  redis.call('HSET', state, 'secret', secret)
+end
 return {'known', id, whole(found)}

@@ -4,5 +4,5 @@ if not key then
   return {change}
 end
 -- The numbers come before anything that people may choose.
-local account = string.match(key, '^{"v":1,"serial":%d+,"account":(%d+)')
+local account = string.match(key, '^{"v":[12],"serial":%d+,"account":(%d+)')
 return {change, key, account and redis.call('HGET', accounts, account)}

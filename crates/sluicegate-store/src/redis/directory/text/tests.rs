@@ -29,6 +29,7 @@ fn stored_key() -> StoredKey {
         env: KeyEnv::Test,
         scopes: Scopes::new(["a", "b:*"]).unwrap(),
         expires_at: Some(Timestamp::from_secs(9)),
+        restrictions: KeyRestrictions::default(),
         created_at: Timestamp::from_secs(1),
         rotated_at: Some(Timestamp::from_secs(2)),
         previous_until: Some(Timestamp::from_secs(3)),
@@ -64,6 +65,21 @@ fn a_key_comes_back_as_it_was() {
     let found = key(&text, &owner).unwrap();
     assert_eq!(found.record, stored.record);
     assert_eq!((found.hash, found.previous.unwrap().hash), (stored.hash, stored.previous.unwrap().hash));
+}
+
+#[test]
+fn a_narrowed_key_comes_back_as_it_was_and_has_a_version_that_earlier_programs_refuse() {
+    let (owner, mut stored) = (account_record(), stored_key());
+    stored.record.restrictions = KeyRestrictions {
+        allowed_ips: AllowedIps::new(["192.0.2.0/24", "2001:db8::/32"]).unwrap(),
+        allowed_origins: AllowedOrigins::new(["https://app.example.com"]).unwrap(),
+        limits: Some(KeyLimits::new(r#"{"rate":"5/s"}"#).unwrap()),
+    };
+    let text = key_text(&stored, owner.serial);
+    assert!(text.starts_with("{\"v\":2,\"serial\":77,\"account\":9007199254740991,"), "{text}");
+    assert_eq!(key(&text, &owner).unwrap().record, stored.record);
+    let wrong = text.replacen("192.0.2.0/24", "192.0.2.1/24", 1);
+    assert!(matches!(key(&wrong, &owner), Err(RedisError::Nonsense(_))));
 }
 
 #[test]
